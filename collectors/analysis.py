@@ -18,9 +18,9 @@ from timeline.history.world.world import World
 from timeline.judge import matters, rulebook
 from timeline.judging.findings import Finding
 from timeline.payloads import documents
-from timeline.payloads.findings import DocumentPayload, ThirdDocumentPayload
-from timeline.payloads.incidents import caused
-from timeline.payloads.incidents.making import Incident, incidents_of, parts_of, payload
+from timeline.payloads.findings import DocumentPayload, SecondDocumentPayload
+from timeline.payloads.incidents import symptoms
+from timeline.payloads.incidents.making import Incident, Places, incidents_of, payload, places_of_findings
 
 Report = Callable[[AnyReading, int], None]  # called with the reading and its number of entries so far
 _EVERY = 2_000  # entries between two reports
@@ -34,6 +34,7 @@ class Analysis(NamedTuple):
     name: str
     world: World
     findings: list[Finding]
+    places: Places  # to which incidents the occurrences of all findings belong, of which `findings` may be a part
     skipped: list[Skipped]  # the first SKIPS_KEPT, and as many more that are not single lines
     skips: int  # the number of all skips
     entries: int
@@ -49,10 +50,10 @@ class Analysis(NamedTuple):
 
     def incidents(self) -> list[Incident]:
         """Return the incidents of the findings, the gravest first."""
-        return incidents_of(parts_of(self.findings), rulebook())
+        return incidents_of(symptoms.parts_of(self.findings), rulebook(), self.places)
 
     def document(self) -> DocumentPayload:
-        """Return the findings document `causeline.findings/v2`."""
+        """Return the findings document `causeline.findings/v3`."""
         skipped = [each.place for each in self.skipped]
         if more := self.skips - len(skipped):
             skipped.append(documents.unlisted(self.name, more))
@@ -66,11 +67,10 @@ class Analysis(NamedTuple):
             incidents=[payload(each) for each in self.incidents()],
         )
 
-    def third_document(self) -> ThirdDocumentPayload:
-        """Return the findings document `causeline.findings/v3`."""
-        rules = rulebook()
-        incidents = [caused.payload(each, rules) for each in caused.caused(self.findings, rules)]
-        return documents.third_version(self.document(), incidents)
+    def second_document(self) -> SecondDocumentPayload:
+        """Return the findings document `causeline.findings/v2`."""
+        found = symptoms.symptoms_of(symptoms.parts_of(self.findings), rulebook())
+        return documents.second_version(self.document(), [symptoms.payload(each) for each in found])
 
 
 def group_by_reason(skipped: Iterable[Skipped]) -> list[list[Skipped]]:
@@ -125,7 +125,17 @@ def analyse(
     nothing = "" if world.seen or findings else nothing_to_judge(name, reading)
     mostly_skipped = tuple(documents.mostly_skipped(skipped.mostly_skipped()))
     return Analysis(
-        name, world, findings, skipped.kept, skipped.count, entries, nothing, mostly_skipped, redacted, reviews
+        name,
+        world,
+        findings,
+        places_of_findings(findings),
+        skipped.kept,
+        skipped.count,
+        entries,
+        nothing,
+        mostly_skipped,
+        redacted,
+        reviews,
     )
 
 

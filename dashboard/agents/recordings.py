@@ -74,9 +74,11 @@ class Recordings:
             "incidents": shown,
             "next": following,
             "total": len(matching),
+            "symptoms": sum(row["symptoms_total"] for row in matching),
             "findings": sum(row["findings"] for row in matching),
             "silenced": 0,
             "acknowledged": 0,
+            "acknowledged_symptoms": 0,
             "acknowledged_findings": 0,
         }
 
@@ -181,7 +183,7 @@ class Recordings:
             if incident is None:
                 raise QuestionRefused("No such incident. The recording has none with this id.")
             about = [self._findings[each] for each in incident.findings]
-            anchors = list(self._world.incarnations(incident.anchor))
+            anchors = list(self._world.incarnations(incident.gravest.anchor))
             return [*anchors, *self._named(about)][: changes_payloads.OBJECTS], incident.first
         if identity := asked["finding"]:
             if identity not in self._findings:
@@ -224,7 +226,7 @@ class Recordings:
 
     @cached_property
     def _rows(self) -> list[FindingGroupPayload]:
-        return lists.rows(lists.stored(self._world, self._analysis.findings, self._world.number))
+        return lists.rows(lists.stored(self._world, self._analysis.findings, self._world.number, self._analysis.places))
 
     @cached_property
     def _findings(self) -> dict[str, Finding]:

@@ -231,6 +231,7 @@ def _now(each: noticed.IncidentNow) -> Now:
         each.held,
         each.acknowledged,
         None if each.live else each.imported,
+        each.symptoms,
     )
 
 

@@ -62,10 +62,16 @@ class Rule:
         return (
             self.cluster in (None, each.cluster)
             and self.source in (None, each.source)
-            and self.rule in ("", each.rule)
-            and self.namespace in ("", each.namespace)
-            and (not self.owner or fnmatch.fnmatchcase(each.owner, self.owner.replace("[", "[[]")))
+            and any(self._names(*symptom) for symptom in each.named)
             and (each.live or self.recordings)
+        )
+
+    def _names(self, rule: str, namespace: str, owner: str) -> bool:
+        """Return whether the route is about a symptom of this rule and anchor."""
+        return (
+            self.rule in ("", rule)
+            and self.namespace in ("", namespace)
+            and (not self.owner or fnmatch.fnmatchcase(owner, self.owner.replace("[", "[[]")))
         )
 
     def takes(self, each: "Now") -> bool:
@@ -95,6 +101,12 @@ class Now:
     held: bool = False  # a silence or the baseline takes it out of the lists
     acknowledged: bool = False
     imported: datetime | None = None  # when the import of a recording began
+    symptoms: tuple[tuple[str, str, str], ...] = ()  # rule, namespace and owner of each; those above are of the gravest
+
+    @property
+    def named(self) -> tuple[tuple[str, str, str], ...]:
+        """Return rule, namespace and owner of each symptom."""
+        return self.symptoms or ((self.rule, self.namespace, self.owner),)
 
     @property
     def key(self) -> Key:

@@ -43,7 +43,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--schema",
         choices=["v1", "v2", "v3"],
-        default="v2",
+        default="v3",
         help="the version of the findings document: v1 has no incidents, v2 one for each rule and object, v3 one for "
         "each cause (%(default)s)",
     )
@@ -79,7 +79,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "version",
         nargs="?",
         choices=["v1", "v2", "v3", "comparison", "tables", "audit"],
-        default="v2",
+        default="v3",
         help="the version of the findings document, or the comparison document, or the tables as Markdown, or a "
         "line of the audit trail (%(default)s)",
     )
@@ -102,8 +102,13 @@ def analyze(options: argparse.Namespace) -> int:
             from timeline.payloads.documents import first_version
 
             chosen = analysis._replace(findings=findings)
-            document = chosen.third_document() if options.schema == "v3" else chosen.document()
-            print_json(first_version(chosen.document()) if options.schema == "v1" else document)
+            match options.schema:
+                case "v1":
+                    print_json(first_version(chosen.second_document()))
+                case "v2":
+                    print_json(chosen.second_document())
+                case _:
+                    print_json(chosen.document())
         else:
             chosen = analysis._replace(findings=findings)
             terminal = Terminal(sys.stdout)

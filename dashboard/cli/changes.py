@@ -114,8 +114,8 @@ def _print_incidents(analysis: Analysis, known: list[Known], options: argparse.N
         rows.append(
             {
                 "id": incident.id,
-                "rule": incident.rule,
-                "severity": incident.severity,
+                "rule": incident.gravest.rule,
+                "severity": incident.worst.severity,
                 "title": incident.title,
                 "start": timestamp(incident.first),
                 **found,

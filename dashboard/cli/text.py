@@ -24,6 +24,7 @@ from timeline.payloads.incidents import occurrences
 from timeline.payloads.incidents.making import Incident
 
 _SKIPPED = 5  # reasons shown; JSON has them all
+_SYMPTOMS = 6  # of an incident that are shown; JSON has all of them
 _LOGS = 10  # logs of programs that are listed
 _EVENTS = 6  # events of a row's proof that are shown, besides the last one; JSON has all of them
 _NAMESPACES = 3  # of the objects of an incident that are named
@@ -38,23 +39,35 @@ def show_incidents(analysis: Analysis, terminal: Terminal, *, brief: bool = Fals
         _show_table(incidents, findings, terminal)
         return
     for incident in incidents:
-        group, proof = next(iter(_groups(analysis, [findings[each] for each in incident.findings])))
-        _show_heading(incident.severity, incident.title, terminal)
+        group, proof = next(iter(_groups(analysis, [findings[each] for each in incident.gravest.findings])))
+        _show_heading(incident.worst.severity, incident.title, terminal)
+        named = incident.gravest.rule if len(incident.symptoms) == 1 else ", ".join(incident.rules)
         where = _where(incident, findings)
-        terminal.wrapped(
-            f"{incident.rule} · {where} · {_course(incident)} · {_numbers(incident)}", _INDENT, colour="quiet"
-        )
+        terminal.wrapped(f"{named} · {where} · {_course(incident)} · {_numbers(incident)}", _INDENT, colour="quiet")
+        _show_symptoms(incident, terminal)
         if len(incident.findings) > 1:
             terminal.wrapped(f"For example: {plain(group['summary'])}.", _INDENT)
         caused = findings[incident.caused].cause if incident.caused else None
         chain = [documents.proof_payload(each) for each in caused.proof] if caused else []
-        _show_grounds(group, proof, terminal, incident.cause, chain)
+        _show_grounds(group, proof, incident.advice, terminal, incident.cause, chain)
+
+
+def _show_symptoms(incident: Incident, terminal: Terminal) -> None:
+    """Print the symptoms of an incident that has several, the gravest first."""
+    if len(incident.symptoms) == 1:
+        return
+    for each in incident.symptoms[:_SYMPTOMS]:
+        terminal.wrapped(f"- {each.gravest.severity}: {plain(each.title)}", _INDENT, "  ")
+    if (more := len(incident.symptoms) - _SYMPTOMS) > 0:
+        terminal.wrapped(f"- {more} more {wording.plural('symptom', more)}", _INDENT)
 
 
 def _where(incident: Incident, findings: Mapping[str, Finding]) -> str:
     """Return the namespace of an incident; of one about an actor, which has none, those of the objects concerned."""
     subjects = {findings[each].subject.namespace for each in incident.findings}
-    names = {incident.anchor.namespace} if incident.anchor.namespace or incident.anchor.kind != KIND else subjects
+    anchors = [each.anchor for each in incident.symptoms]
+    actors = any(each.kind == KIND and not each.namespace for each in anchors)
+    names = subjects if actors else {each.namespace for each in anchors}
     shown = [plain(each or "cluster") for each in sorted(names)]
     return ", ".join(shown[:_NAMESPACES]) + (f" and {len(shown) - _NAMESPACES} more" if shown[_NAMESPACES:] else "")
 
@@ -65,8 +78,8 @@ def _show_table(incidents: Sequence[Incident], findings: Mapping[str, Finding], 
         last = _time(documents.timestamp(each.last))[:19] + "Z"
         state = "ongoing" if each.open else "over"
         where = _where(each, findings)
-        severity = terminal.paint(f"{each.severity:<7}", each.severity)
-        terminal.line(f"{severity} {last} {state:<7} {len(each.times):>5} × {where}: {plain(each.title)}")
+        severity = terminal.paint(f"{each.worst.severity:<7}", each.worst.severity)
+        terminal.line(f"{severity} {last} {state:<7} {each.occurrences:>5} × {where}: {plain(each.title)}")
     if incidents:
         terminal.line()
 
@@ -79,8 +92,10 @@ def _course(incident: Incident) -> str:
 
 
 def _numbers(incident: Incident) -> str:
-    """Return the same counts that every page shows: "3 times · 5 findings"."""
-    return f"{_counted(len(incident.times), 'occurrence')} · {_counted(len(incident.findings), 'finding')}"
+    """Return the same counts that every page shows: "3 occurrences · 5 findings", or "2 symptoms · 5 findings"."""
+    several = len(incident.symptoms) > 1
+    shown = _counted(len(incident.symptoms), "symptom") if several else _counted(incident.occurrences, "occurrence")
+    return f"{shown} · {_counted(len(incident.findings), 'finding')}"
 
 
 def _counted(count: int, word: str) -> str:
@@ -180,7 +195,7 @@ def _show_group(group: FindingGroupPayload, proof: Sequence[ProofPayload], termi
     where = plain(group["namespace"] or "cluster")
     terminal.line(_INDENT + terminal.paint(f"{group['rule']} · {where} · {group['status']}", "quiet"))
     chain = next((found["cause"]["proof"] for found in group["findings"] if "cause" in found), [])
-    _show_grounds(group, proof, terminal, group["cause"], chain)
+    _show_grounds(group, proof, group["advice"], terminal, group["cause"], chain)
 
 
 def _show_heading(severity: str, title: str, terminal: Terminal) -> None:
@@ -193,6 +208,7 @@ def _show_heading(severity: str, title: str, terminal: Terminal) -> None:
 def _show_grounds(
     group: FindingGroupPayload,
     proof: Sequence[ProofPayload],
+    advice: Iterable[str],
     terminal: Terminal,
     cause: str,
     chain: Sequence[ProofPayload],
@@ -208,8 +224,8 @@ def _show_grounds(
     terminal.wrapped(f"{plain(group['why'])} Effect: {plain(group['effect_text'])}.", _INDENT)
     for event in proof:
         terminal.wrapped(_proof(event), _INDENT, "  ")
-    for advice in group["advice"]:
-        terminal.wrapped(f"→ {plain(advice)}", _INDENT, "  ")
+    for line in advice:
+        terminal.wrapped(f"→ {plain(line)}", _INDENT, "  ")
     terminal.line()
 
 
@@ -264,7 +280,13 @@ def _summary(analysis: Analysis) -> str:
     severities = ", ".join(
         f"{count} {name}{'s' if count != 1 and name != 'info' else ''}" for name, count in counts.items() if count
     )
-    found = f"{_counted(len(analysis.incidents()), 'incident')} · {_counted(len(findings), 'finding')}"
+    incidents = analysis.incidents()
+    parts = [
+        _counted(len(incidents), "incident"),
+        _counted(sum(len(each.symptoms) for each in incidents), "symptom"),
+        _counted(len(findings), "finding"),
+    ]
+    found = " · ".join(parts)
     world = analysis.world
     first, last = (_time(documents.timestamp(time)) for time in (world.first, world.last))
     span = f" from {first} to {last}" if world.first else ""

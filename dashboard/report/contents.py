@@ -93,7 +93,7 @@ def of_analysis(
         min(world.last, world.last if until is None else until),
     )
     span = min(span[0], world.last), max(span)
-    drawn = excerpt(world, findings, namespaces, span)
+    drawn = excerpt(world, findings, namespaces, span, analysis.places)
     every = analysis.incidents()
     found = lists.incidents(every, drawn.findings)
     found = [each._replace(rows=each.rows[:ROWS]) for each in found]

@@ -63,6 +63,7 @@ class Tables:
             ("moments", rows.moments(world)),
             ("findings", rows.findings(analysis)),
             ("incidents", rows.incidents_of(analysis)),
+            ("symptoms", rows.symptoms_of(analysis)),
             ("actors", rows.actors(analysis)),
         ):
             self._write(name, found)

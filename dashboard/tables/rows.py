@@ -10,12 +10,13 @@ from timeline.core.entries import FOREVER, Entry
 from timeline.history.lifelines import Moment, Track, name_of, public_uid
 from timeline.history.world.world import World
 from timeline.judging.activity import activities
-from timeline.judging.incidents.subjects import identity as incident_of
+from timeline.judging.incidents.subjects import identity
 from timeline.kinds import kind_of
 from timeline.layout.events import drawn_text
 from timeline.payloads import documents
 from timeline.payloads.actors import actor_row
 from timeline.payloads.incidents import making as incidents
+from timeline.payloads.incidents import symptoms
 
 Row = tuple[Any, ...]  # the values of the columns of a table, in their order
 _WHOLE = 2**63 - 1
@@ -130,7 +131,8 @@ def findings(analysis: Analysis) -> Iterator[Row]:
         writers = (proof.moment.entry.writer for each in found.occurrences for proof in each.proof)
         yield (
             found.id,
-            incident_of(found.rule, found.anchor) if found.anchor else None,
+            list(dict.fromkeys(analysis.places.get(found.id, ()))),
+            identity(found.rule, found.anchor) if found.anchor else None,
             found.rule,
             found.severity,
             document["verdict"],
@@ -164,22 +166,48 @@ def incidents_of(analysis: Analysis) -> Iterator[Row]:
         shown = incidents.payload(each)
         yield (
             each.id,
-            each.rule,
+            each.gravest.rule,
             each.title,
-            each.severity,
+            each.root or None,
+            each.worst.severity,
             shown["status"],
             shown["state"],
-            *each.anchor,
+            *each.gravest.anchor,
+            len(each.symptoms),
             each.subjects,
             len(each.findings),
-            len(each.times),
+            each.occurrences,
             each.first,
             each.last,
             shown["effect"],
-            each.effect_text,
+            each.worst.effect_text,
             each.cause or None,
             each.actors,
         )
+
+
+def symptoms_of(analysis: Analysis) -> Iterator[Row]:
+    for incident in analysis.incidents():
+        for each in incident.symptoms:
+            shown = symptoms.payload(each)
+            yield (
+                incident.id,
+                each.id,
+                each.rule,
+                each.title,
+                shown["severity"],
+                shown["status"],
+                shown["state"],
+                *each.anchor,
+                each.subjects,
+                len(each),
+                len(each.times),
+                each.first,
+                each.last,
+                shown["effect"],
+                shown["effect_text"],
+                each.actors,
+            )
 
 
 def actors(analysis: Analysis) -> Iterator[Row]:

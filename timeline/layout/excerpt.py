@@ -21,6 +21,7 @@ from timeline.layout.intervals import FREED, gaps
 from timeline.layout.lanes import Count, LaneRow, RootOwner, full
 from timeline.layout.places import Lane
 from timeline.payloads.findings import FindingGroupPayload
+from timeline.payloads.incidents.making import Places, places_of_findings
 from timeline.payloads.views import ViewPayload, acted_on, views
 from timeline.payloads.windows import Gaps, OverviewPayload, WindowPayload
 
@@ -43,14 +44,17 @@ def excerpt(
     findings: Iterable[Finding],
     namespaces: Collection[str] = (),
     span: tuple[int, int] | None = None,
+    places: Places | None = None,
 ) -> Excerpt:
     """Return all findings between two times, and as many lanes as there is room for; without a span, all findings.
 
     The lanes that findings concern come first, then their owners and relatives, then the others. If `namespaces` are
-    given, the others are only lanes of these.
+    given, the others are only lanes of these. `places` says to which incidents the findings belong; without it, these
+    are all findings that there are.
     """
     findings = list(findings)
-    return _Excerpt(world, findings, namespaces, span or _whole(world, findings)).draw()
+    places = places_of_findings(findings) if places is None else places
+    return _Excerpt(world, findings, namespaces, span or _whole(world, findings), places).draw()
 
 
 def _whole(world: World, findings: Iterable[Finding]) -> tuple[int, int]:
@@ -90,9 +94,15 @@ def part(
 
 class _Excerpt:
     def __init__(
-        self, world: World, findings: Iterable[Finding], namespaces: Collection[str], span: tuple[int, int]
+        self,
+        world: World,
+        findings: Iterable[Finding],
+        namespaces: Collection[str],
+        span: tuple[int, int],
+        places: Places,
     ) -> None:
         self._world = world
+        self._places = places
         self._span = span[0], max(span[1], span[0] + 1)
         self._findings = sorted(
             findings, key=lambda found: (_SEVERITIES.index(found.severity), found.occurrences[0].first, found.id)
@@ -120,7 +130,7 @@ class _Excerpt:
         chosen = self._chosen(span)
         lanes = [self._lanes[at] for at in sorted(chosen)]
         drawing = self._drawing(lanes, span, chosen)
-        stored = lists.stored(self._world, self._findings, self._id, span)
+        stored = lists.stored(self._world, self._findings, self._id, self._places, span)
         drawing.add_findings((each.subject, each.occurrences) for each in stored)
         drawing.add_views(self._views(chosen))
         findings = lists.rows(stored)

@@ -9,18 +9,17 @@ from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Track, name_of
 from timeline.history.world.world import World
 from timeline.judging.findings import Finding
-from timeline.judging.incidents import subjects
 from timeline.payloads import documents
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.payloads.incidents import making, occurrences
-from timeline.payloads.incidents.making import Incident, InView
+from timeline.payloads.incidents.making import Incident, InView, Places
 from timeline.payloads.incidents.occurrences import StoredFinding
 
 Number = Callable[[Track], int]
 
 
 def stored(
-    world: World, findings: Iterable[Finding], number: Number, span: tuple[int, int] | None = None
+    world: World, findings: Iterable[Finding], number: Number, places: Places, span: tuple[int, int] | None = None
 ) -> list[StoredFinding]:
     """Return findings as they are stored, with the occurrences that overlap a span, or with all. `number` returns the
     numbers of objects."""
@@ -29,20 +28,23 @@ def stored(
         track = world.track((name_of(ref), ref.uid))
         return number(track) if track else None
 
-    return [
-        StoredFinding(
-            number(subject := _subject(world, found)),
-            number(root_of(world, subject)),
-            documents.finding(found),
-            [
-                occurrences.occurrence(found, each, number_of)
-                for each in found.occurrences
-                if span is None or (each.first <= span[1] and each.last >= span[0])
-            ],
-            subjects.identity(found.rule, found.anchor) if found.anchor else "",
+    result = []
+    for found in findings:
+        shown = [
+            (each, place)
+            for each, place in zip(found.occurrences, places[found.id], strict=True)
+            if span is None or (each.first <= span[1] and each.last >= span[0])
+        ]
+        result.append(
+            StoredFinding(
+                number(subject := _subject(world, found)),
+                number(root_of(world, subject)),
+                documents.finding(found),
+                [occurrences.occurrence(found, each, number_of) for each, _ in shown],
+                [place for _, place in shown],
+            )
         )
-        for found in findings
-    ]
+    return result
 
 
 def rows(findings: Iterable[StoredFinding]) -> list[FindingGroupPayload]:
@@ -52,17 +54,15 @@ def rows(findings: Iterable[StoredFinding]) -> list[FindingGroupPayload]:
 
 def incidents(every: Sequence[Incident], found: Sequence[FindingGroupPayload]) -> list[InView]:
     """Return the incidents that rows of the list of findings belong to. The rows are in order, the gravest first."""
-    incident_of = {finding: each.id for each in every for finding in each.findings}
     verdict_of = {finding["id"]: finding["verdict"] for row in found for finding in row["findings"]}
     rows_of: dict[str, list[FindingGroupPayload]] = {}
     findings_of: dict[str, set[str]] = {}
+    named = {each.id: {*each.findings} for each in every}
     for row in found:
-        for finding in row["findings"]:
-            identity = incident_of[finding["id"]]
-            of_it = rows_of.setdefault(identity, [])
-            if not of_it or of_it[-1] is not row:
-                of_it.append(row)
-            findings_of.setdefault(identity, set()).add(finding["id"])
+        for identity in row["incidents"]:
+            rows_of.setdefault(identity, []).append(row)
+            own = {finding["id"] for finding in row["findings"]} & named[identity]
+            findings_of.setdefault(identity, set()).update(own)
     return [
         InView(
             making.row(each, next(verdict_of[finding] for finding in each.findings if finding in verdict_of)),

@@ -11,7 +11,9 @@ from timeline.models.incidents import (
     Incident,
     NoticedIncident,
     Occurrence,
+    SeparateSymptom,
     Silence,
+    Symptom,
 )
 from timeline.models.objects import ActorRow, Chunk, IntentChange, Log, LogPage, ObjectView, Strip, Track
 from timeline.models.pulls import LogStore, Pull
@@ -65,6 +67,7 @@ __all__ = [
     "Portion",
     "PortionPart",
     "Pull",
+    "SeparateSymptom",
     "Share",
     "Silence",
     "SnapshotPart",
@@ -72,6 +75,7 @@ __all__ = [
     "Sparse",
     "Stream",
     "Strip",
+    "Symptom",
     "Track",
     "Upload",
     "UploadFile",

@@ -1,5 +1,7 @@
 """Declare the tables of findings and incidents, and of what people say of them."""
 
+from collections.abc import Iterable
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
@@ -31,8 +33,13 @@ class Finding(models.Model):
     document = models.JSONField()
     occurrences = models.JSONField()  # its occurrences, each as `payloads.incidents.occurrences.occurrence` returns it
     withdrawn = models.BooleanField(default=False)  # later observations have explained it, so it is not listed
-    incident = models.CharField(max_length=16, default="")  # Incident.identity; "" until this version has judged it
-    anchor = ArrayField(models.TextField(), default=list)  # of the incident: group, kind, namespace and name
+    # Incident.identity of the incident of its first occurrence; "" until this version has judged it.
+    incident = models.CharField(max_length=16, default="")
+    # The incident of each occurrence, in their order, if they belong to several; else null.
+    incidents = ArrayField(models.CharField(max_length=16), null=True)
+    anchor = ArrayField(models.TextField(), default=list)  # of its symptom: group, kind, namespace and name
+    # What connects its occurrences with others (see `storage.judged.stored.pieces`); null if nothing does.
+    pieces = models.JSONField(null=True)
     # Of all objects that it names, "" for those of the cluster. Null, until this version has written it: it is hidden
     # from readers of some namespaces.
     namespaces = ArrayField(models.TextField(), null=True)
@@ -45,30 +52,41 @@ class Finding(models.Model):
             models.Index("source", "incident", FINDING_RANK, "first", "identity", name="finding_gravest"),
             models.Index(fields=["source", "first", "identity"], name="finding_first"),
             GinIndex(fields=["tracks"], name="finding_tracks"),
+            GinIndex(fields=["incidents"], name="finding_incidents", condition=models.Q(incidents__isnull=False)),
         ]
 
     def __str__(self) -> str:
         return f"{self.rule} {self.identity}"
 
+    @staticmethod
+    def of_incidents(identities: Iterable[str]) -> models.Q:
+        """Return the condition for findings with an occurrence in one of these incidents."""
+        wanted = list(identities)
+        return models.Q(incident__in=wanted) | models.Q(incidents__overlap=wanted)
+
 
 class Incident(models.Model):
-    """An incident consists of all findings of one rule about one anchor (see `timeline.judging.incidents.subjects`).
+    """An incident is what one cause did, each time it did it (see `timeline.judging.incidents.partition`).
 
-    The row is derived from its findings. Whether it is over is not stored, because it depends on the time of the
-    question.
+    The rule, the anchor and the effect are those of its gravest symptom. The row is derived from its findings. Whether
+    it is over is not stored, because it depends on the time of the question.
     """
 
     pk = models.CompositePrimaryKey("source", "identity")
     source = models.ForeignKey(Source, models.CASCADE, db_index=False)
     identity = models.CharField(max_length=16)
     rule = models.TextField()
+    rules = ArrayField(models.TextField(), null=True)  # of all of its symptoms; null if an older version has written it
     rank = models.SmallIntegerField()  # of the worst severity of its findings: 0 error, 1 warning, 2 info
     status = models.TextField()  # suspected or confirmed
     group = models.TextField()  # of the anchor, as the next three
     kind = models.TextField()
     namespace = models.TextField()
     name = models.TextField()
+    anchored_in = ArrayField(models.TextField(), null=True)  # the namespaces of the anchors of all of its symptoms
     title = models.TextField()
+    root = models.TextField(default="", db_default="")  # what it begins with, in words; "" where nothing proves that
+    symptoms = models.IntegerField(default=1, db_default=1)
     subjects = models.IntegerField()
     names = ArrayField(models.TextField())  # of the first subjects
     findings = models.IntegerField()
@@ -96,6 +114,61 @@ class Incident(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+
+class Symptom(models.Model):
+    """A symptom of an incident: all findings of it of one rule about one anchor (see
+    `timeline.judging.incidents.subjects`). It would be an incident if nothing connected it with others."""
+
+    pk = models.CompositePrimaryKey("source", "incident", "identity")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    incident = models.CharField(max_length=16)  # Incident.identity
+    identity = models.CharField(max_length=16)  # made of rule and anchor; equal in several incidents of one source
+    rule = models.TextField()
+    rank = models.SmallIntegerField()  # of the worst severity of its findings: 0 error, 1 warning, 2 info
+    status = models.TextField()  # suspected or confirmed
+    group = models.TextField()  # of the anchor, as the next three
+    kind = models.TextField()
+    namespace = models.TextField()
+    name = models.TextField()
+    title = models.TextField()
+    subjects = models.IntegerField()
+    names = ArrayField(models.TextField())  # of the first subjects
+    findings = models.IntegerField()
+    occurrences = models.IntegerField()
+    count = models.IntegerField()  # occurrences, or objects that were too many
+    first = models.DateTimeField()
+    last = models.DateTimeField()
+    open = models.BooleanField()  # an occurrence still went on at the end of what the source shows
+    effect = models.TextField()
+    effect_text = models.TextField()
+    actors = ArrayField(models.TextField())  # who wrote what the proofs show, the most frequent one first
+    worst = models.CharField(max_length=16)  # Finding.identity of the gravest
+    place = models.IntegerField()  # in its incident, from 0: the gravest comes first
+    namespaces = ArrayField(models.TextField(), null=True)  # of all of its findings: see `Finding.namespaces`
+
+    class Meta:
+        indexes = [models.Index(fields=["source", "identity"], name="symptom_identity")]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class SeparateSymptom(models.Model):
+    """A person says that a symptom has not the same cause as the rest of an incident: it is an incident of its own."""
+
+    pk = models.CompositePrimaryKey("source", "incident", "symptom")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    incident = models.CharField(max_length=16)  # Incident.identity of that from which it was taken
+    symptom = models.CharField(max_length=16)  # Symptom.identity, which is the identity of the new incident
+    by = models.TextField()  # a user's name; "" if nobody has to sign in
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        db_table = "timeline_separate_symptom"
+
+    def __str__(self) -> str:
+        return f"{self.symptom} is not {self.incident}"
 
 
 class NoticedIncident(models.Model):

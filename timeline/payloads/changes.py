@@ -104,7 +104,7 @@ def before_incident(
     """Return what changed before an incident of a world. `known` are its changes, and `findings` those of the
     incident."""
     refs = (ref for each in findings for ref in (each.subject, each.other) if ref)
-    tracks = [*world.incarnations(incident.anchor), *tracks_of(world, refs)]
+    tracks = [*world.incarnations(incident.gravest.anchor), *tracks_of(world, refs)]
     around = surroundings(world, tracks[:OBJECTS])
     return changes(before(known, incident.first, minutes, around), incident.first, minutes, limit=limit)
 

@@ -11,7 +11,6 @@ from timeline.judging.coverage.sources import coverage, partly_read
 from timeline.judging.findings import Finding, Occurrence, Proof
 from timeline.judging.rulebook import Rule
 from timeline.payloads.findings import (
-    CausedIncidentPayload,
     DocumentPayload,
     FindingPayload,
     FirstDocumentPayload,
@@ -19,9 +18,10 @@ from timeline.payloads.findings import (
     ObjectPayload,
     ProofPayload,
     RulePayload,
+    SecondDocumentPayload,
     SourceDocumentPayload,
     SourcePayload,
-    ThirdDocumentPayload,
+    SymptomPayload,
 )
 
 
@@ -278,20 +278,20 @@ def assembled(
         "first": timestamp(first) if first else None,
         "last": timestamp(last) if last else None,
     }
-    return {"schema": "causeline.findings/v2", "source": source, "incidents": incidents, "findings": findings}
+    return {"schema": "causeline.findings/v3", "source": source, "incidents": incidents, "findings": findings}
 
 
-def third_version(document: DocumentPayload, incidents: list[CausedIncidentPayload]) -> ThirdDocumentPayload:
-    """Return the same document in the third version, which has an incident for each cause."""
+def second_version(document: DocumentPayload, symptoms: list[SymptomPayload]) -> SecondDocumentPayload:
+    """Return the same document in the second version, in which each symptom is an incident."""
     return {
-        "schema": "causeline.findings/v3",
+        "schema": "causeline.findings/v2",
         "source": document["source"],
-        "incidents": incidents,
+        "incidents": symptoms,
         "findings": document["findings"],
     }
 
 
-def first_version(document: DocumentPayload) -> FirstDocumentPayload:
+def first_version(document: SecondDocumentPayload) -> FirstDocumentPayload:
     """Return the same document in the first version, which has no incidents and no causes."""
     findings = [each.copy() for each in document["findings"]]
     for each in findings:

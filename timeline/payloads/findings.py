@@ -144,8 +144,8 @@ class AnchorPayload(TypedDict):
     name: str
 
 
-class IncidentPayload(TypedDict):
-    """All findings of one rule about one anchor: what a person calls one thing."""
+class SymptomPayload(TypedDict):
+    """All findings of one rule about one anchor. In the second version of the findings document, it is an incident."""
 
     id: str
     rule: str
@@ -167,15 +167,6 @@ class IncidentPayload(TypedDict):
     findings: list[str]  # their ids, the gravest first
 
 
-class DocumentPayload(TypedDict):
-    """This is the findings document. The same recording always gives the same bytes, in whatever order it is read."""
-
-    schema: Literal["causeline.findings/v2"]
-    source: SourcePayload
-    incidents: list[IncidentPayload]  # the gravest first
-    findings: list[FindingPayload]  # in order of time
-
-
 class EpisodePayload(TypedDict):
     """One time that a cause acted: occurrences that proof connects with each other, or one alone."""
 
@@ -184,7 +175,7 @@ class EpisodePayload(TypedDict):
     findings: list[str]  # the ids of the findings that have an occurrence in it
 
 
-class CausedIncidentPayload(TypedDict):
+class IncidentPayload(TypedDict):
     """What one cause did, each time it did it."""
 
     id: str
@@ -200,16 +191,25 @@ class CausedIncidentPayload(TypedDict):
     actors: list[str]
     advice: list[str]
     episodes: list[EpisodePayload]  # in order of time
-    symptoms: list[IncidentPayload]  # the gravest first
+    symptoms: list[SymptomPayload]  # the gravest first
     findings: list[str]  # the ids of all findings that have an occurrence in it
 
 
-class ThirdDocumentPayload(TypedDict):
-    """The findings document with an incident for each cause."""
+class DocumentPayload(TypedDict):
+    """This is the findings document. The same recording always gives the same bytes, in whatever order it is read."""
 
     schema: Literal["causeline.findings/v3"]
     source: SourcePayload
-    incidents: list[CausedIncidentPayload]  # the gravest first
+    incidents: list[IncidentPayload]  # the gravest first
+    findings: list[FindingPayload]  # in order of time
+
+
+class SecondDocumentPayload(TypedDict):
+    """The findings document of the second version, in which each symptom is an incident."""
+
+    schema: Literal["causeline.findings/v2"]
+    source: SourcePayload
+    incidents: list[SymptomPayload]  # the gravest first
     findings: list[FindingPayload]  # in order of time
 
 
@@ -252,19 +252,13 @@ class SilencedPayload(TypedDict):
     silence: int | None  # SilencePayload.id
 
 
-class IncidentRowPayload(TypedDict):
-    """A row of the list of incidents.
+class SymptomRowPayload(TypedDict):
+    """What one cause did that one rule found about one anchor, in a row of the list of incidents."""
 
-    An incident is ongoing if an occurrence had not ended when the source ended; of a cluster that is watched also if
-    the last occurrence ended less than five minutes ago.
-    """
-
-    id: str
-    source: int
+    id: str  # of the incident that the symptom is by itself
     rule: str
     title: str
     severity: Severity
-    verdict: VerdictName  # of the gravest finding
     status: Literal["suspected", "confirmed"]
     state: IncidentState
     anchor: AnchorPayload
@@ -274,9 +268,43 @@ class IncidentRowPayload(TypedDict):
     occurrences: int
     start: int
     end: int
+    effect: Literal["none", "possible", "observed"]
+    effect_text: str
+    actors: list[str]
+    worst: str  # the id of the gravest finding
+    silenced: bool  # a silence takes it out: it counts in no severity and no title
+
+
+class IncidentRowPayload(TypedDict):
+    """A row of the list of incidents. Its rule and its anchor are those of its gravest symptom.
+
+    An incident is ongoing if an occurrence had not ended when the source ended; of a cluster that is watched also if
+    the last occurrence ended less than five minutes ago.
+    """
+
+    id: str
+    source: int
+    rule: str
+    rules: list[str]  # of all of its symptoms
+    title: str
+    severity: Severity
+    verdict: VerdictName  # of the gravest finding
+    status: Literal["suspected", "confirmed"]
+    state: IncidentState
+    anchor: AnchorPayload
+    anchored_in: list[str]  # the namespaces of the anchors of all of its symptoms
+    subjects: int
+    names: list[str]  # of the first subjects
+    findings: int
+    occurrences: int
+    start: int
+    end: int
     times: list[int]  # when the latest occurrences began, 256 at most
     effect: Literal["none", "possible", "observed"]
     effect_text: str
+    root: str  # what it begins with, in words; "" where nothing proves that
+    symptoms: list[SymptomRowPayload]  # the gravest first, 20 at most
+    symptoms_total: int
     cause: str  # what is behind it, and for how many of its findings; "" where nothing proves a cause
     caused: str  # the id of the finding that this cause is of; "" without a cause
     actors: list[str]
@@ -304,9 +332,11 @@ class IncidentsPayload(TypedDict):
     order: FindingOrder
     next: str | None  # the cursor of the next page
     total: int  # incidents that match and are listed
+    symptoms: int  # of all of these
     findings: int  # of all of these
     silenced: int  # further ones that match, but are silenced, where these are not asked for
     acknowledged: int  # further ones that match, but are acknowledged, where these are not asked for
+    acknowledged_symptoms: int  # of all of these
     acknowledged_findings: int  # of all of these
 
 
@@ -339,7 +369,7 @@ class FindingGroupPayload(TypedDict):
     focus: int  # the window parameter `focus` that brings the lanes of its first subject to the top
     url: str  # the page of its first finding; "" in a report
     acknowledged: AcknowledgementPayload | None  # None unless all of its findings are acknowledged
-    incidents: list[str]  # the incidents of its findings, which is one unless its subjects have several root owners
+    incidents: list[str]  # the incidents that it belongs to, which is one unless its subjects have several causes
     findings: list[FindingPayload]
 
 

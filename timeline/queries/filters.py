@@ -83,11 +83,12 @@ class IncidentFilter(ActorFilter):
 
     def matches(self, row: IncidentRowPayload, start: int | None = None, end: int | None = None) -> bool:
         """Return whether an incident matches, as the database decides it, and overlaps a range (µs since 1970)."""
-        text = words(row["title"], row["anchor"]["name"], row["names"], row["actors"])
+        named = [text for each in row["symptoms"] for text in (each["title"], each["anchor"]["name"], *each["names"])]
+        text = words(row["title"], named, row["actors"])
         return (
             self.severity in ("", row["severity"])
-            and self.rule in ("", row["rule"])
-            and self.namespace in ("", row["anchor"]["namespace"])
+            and (not self.rule or self.rule in row["rules"])
+            and (not self.namespace or self.namespace in row["anchored_in"])
             and self.state in ("", row["state"])
             and (not self.actor or (not row["actors"] if self.actor == NOT_KNOWN else self.actor in row["actors"]))
             and all(word in text for word in self.q.lower().split())

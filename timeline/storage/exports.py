@@ -10,7 +10,7 @@ from timeline.judge import rulebook
 from timeline.models import Finding, Source
 from timeline.payloads import documents
 from timeline.payloads.findings import DocumentPayload, FindingPayload, SourceDocumentPayload
-from timeline.payloads.incidents import making as incidents
+from timeline.payloads.incidents import making, symptoms
 from timeline.payloads.incidents.occurrences import StoredFinding
 from timeline.storage.judged import stored
 
@@ -19,8 +19,9 @@ def document(source: Source) -> DocumentPayload:
     """Return the findings document of a source. It is the same that `causeline analyze` writes for the same files."""
     rows = sorted(stored.read(Finding.objects.filter(source=source, withdrawn=False)), key=_begin)
     findings = [_in_order(each.document, FindingPayload) for each in rows]
-    parts = (incidents.part(each) for each in rows if each.anchor)
-    found = [incidents.payload(each) for each in incidents.incidents_of(parts, rulebook())]
+    anchored = [each for each in rows if each.anchor]
+    places = {each.document["id"]: each.places for each in anchored}
+    found = [making.payload(each) for each in making.incidents_of(map(symptoms.part, anchored), rulebook(), places)]
     skipped: list[tuple[str, int, str]] = [(file, line, reason) for file, line, reason in source.skips]
     name = ", ".join(source.inputs)
     if more := source.skipped - len(skipped):

@@ -32,7 +32,8 @@ from timeline.history.world.world import World
 from timeline.judge import judge, matters, rulebook
 from timeline.judging.findings import Finding
 from timeline.payloads import documents
-from timeline.payloads.incidents.making import incidents_of, parts_of, payload
+from timeline.payloads.incidents.making import incidents_of, payload, places_of_findings
+from timeline.payloads.incidents.symptoms import parts_of
 
 RECORDINGS = {  # the five families together, the Job controller step by step, and real Volcano
     "families": ENGINE / "families.jsonl.zst",
@@ -135,7 +136,7 @@ def slices(name: str) -> set[tuple[str, str, str]]:
 
 def document(world: World, count: int) -> bytes:
     findings = judge(world, world.tracks())
-    incidents = [payload(each) for each in incidents_of(parts_of(findings), rulebook())]
+    incidents = [payload(each) for each in incidents_of(parts_of(findings), rulebook(), places_of_findings(findings))]
     more = {"name": "r", "entries": count, "skipped": [], "rules": rulebook(), "incidents": incidents}
     return msgspec.json.encode(documents.document(world, findings, **more))  # type: ignore[arg-type]
 

@@ -23,8 +23,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 TYPES = {
     "v1": findings.FirstDocumentPayload,
-    "v2": findings.DocumentPayload,
-    "v3": findings.ThirdDocumentPayload,
+    "v2": findings.SecondDocumentPayload,
+    "v3": findings.DocumentPayload,
 }
 VALIDATORS = {version: jsonschema.Draft202012Validator(schema) for version, schema in SCHEMAS.items()}
 OBJECTS = sorted(path for path in (DATA / "objects").rglob("*.zst"))
@@ -34,9 +34,10 @@ def document_of(analysis: Analysis) -> Any:
     """Return the document as parsed JSON after it was validated against the schemas."""
     result = analysis.document()
     document = json.loads(msgspec.json.encode(result))
-    VALIDATORS["v2"].validate(document)
-    VALIDATORS["v1"].validate(json.loads(msgspec.json.encode(first_version(result))))
-    VALIDATORS["v3"].validate(json.loads(msgspec.json.encode(analysis.third_document())))
+    second = analysis.second_document()
+    VALIDATORS["v3"].validate(document)
+    VALIDATORS["v2"].validate(json.loads(msgspec.json.encode(second)))
+    VALIDATORS["v1"].validate(json.loads(msgspec.json.encode(first_version(second))))
     return document
 
 

@@ -20,7 +20,7 @@ STORE = ROOT / "dashboard/static/dashboard/js/state/store.js"
 
 def incidents() -> list[IncidentRowPayload]:
     analysis = analyse([(SAMPLE, SAMPLE.name)], Limits())
-    rows = lists.rows(lists.stored(analysis.world, analysis.findings, analysis.world.number))
+    rows = lists.rows(lists.stored(analysis.world, analysis.findings, analysis.world.number, analysis.places))
     return [each.incident for each in lists.incidents(analysis.incidents(), rows)]
 
 

@@ -30,6 +30,7 @@ from timeline.judge import rulebook
 from timeline.judging.advice import STEPS, steps
 from timeline.judging.coverage.judgeable import judgeable
 from timeline.judging.findings import Finding
+from timeline.payloads.incidents.making import places_of_findings
 
 FIXTURES = sorted(RULES.glob("*/*.jsonl"))
 FORMS = ("*.jsonl*", "engine/*", "shown/recording*", "logs/*")
@@ -53,7 +54,7 @@ def test_a_fixture_holds_what_every_recording_promises(path: Path, tmp_path: Pat
     judged = judgeable(world, rulebook())
     assert not {each.rule for each in judged if each.verdict == "not"} & {each.rule for each in findings}
 
-    document = document_of(Analysis(path.name, world, findings, [], 0, len(entries), ""))
+    document = document_of(Analysis(path.name, world, findings, places_of_findings(findings), [], 0, len(entries), ""))
     assert document["findings"] or not findings
     assert found_out_of_order(entries, seed=0) == findings
     assert judged_in([[entry] for entry in entries]) == findings

@@ -5,7 +5,8 @@ a link of the same key. Nothing else connects them: not that they are near in ti
 owner. The result depends neither on the order of the findings nor on that in which they were found.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from timeline.core.entries import Change
@@ -13,6 +14,8 @@ from timeline.history.lifelines import Name, name_of
 from timeline.judging.findings import Finding, Link, Occurrence, Part, Proof, Status, digest, joined
 from timeline.judging.incidents import subjects
 from timeline.judging.verdicts import Verdict
+
+Apart = tuple[str, str]  # an incident, and a symptom that a person has taken out of it, by identity
 
 
 class Piece(NamedTuple):
@@ -59,13 +62,26 @@ def pieces_of(finding: Finding) -> Iterator[Piece]:
         )
 
 
-def episodes(pieces: Iterable[Piece]) -> list[Episode]:
-    """Return the episodes of these occurrences, in the order of time."""
+def episodes(pieces: Iterable[Piece], apart: Collection[Apart] = ()) -> list[Episode]:
+    """Return the episodes of these occurrences, in the order of time. Those of a symptom that is `apart` from their
+    incident are episodes of an incident of their own."""
     ordered = sorted(pieces, key=lambda each: (each.first, each.last, each.finding, each.number))
     groups: dict[int, list[Piece]] = {}
     for place, each in zip(_connected(ordered), ordered, strict=True):
         groups.setdefault(place, []).append(each)
-    return [_episode(tuple(of_it)) for of_it in groups.values()]
+    found = [_episode(of_it) for of_it in groups.values()]
+    return [part for each in found for part in _divided(each, apart)] if apart else found
+
+
+def _divided(each: Episode, apart: Collection[Apart]) -> list[Episode]:
+    """Return an episode without the symptoms that are apart from its incident, and those of each of them."""
+    parts: dict[str, list[Piece]] = defaultdict(list)
+    for piece in each.pieces:
+        symptom = subjects.identity(piece.rule, piece.anchor)
+        parts[symptom if (each.identity, symptom) in apart else ""].append(piece)
+    rest = parts.pop("", [])
+    kept = [each._replace(pieces=tuple(rest))] if rest else []
+    return kept + [Episode(symptom, None, tuple(of_it)) for symptom, of_it in parts.items()]
 
 
 def _connected(pieces: list[Piece]) -> list[int]:
@@ -85,7 +101,8 @@ def _connected(pieces: list[Piece]) -> list[int]:
     return [first(place) for place in range(len(pieces))]
 
 
-def _episode(pieces: tuple[Piece, ...]) -> Episode:
+def _episode(of_it: Iterable[Piece]) -> Episode:
+    pieces = tuple(of_it)
     if links := joined(link for each in pieces for link in each.links):
         root = min(links, key=lambda each: (each.root, each.names, each.key))
         return Episode(digest("root", root.root.name, *root.names), root, pieces)

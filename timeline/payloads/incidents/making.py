@@ -1,18 +1,51 @@
-"""Make incidents of findings, alike for the command line, the report and the database. It does no I/O."""
+"""Make incidents of findings, alike for the command line, the report and the database. It does no I/O.
 
-from collections.abc import Iterable, Iterator, Sequence
+An incident is what one cause did, each time it did it. It consists of symptoms: what one rule found about one anchor.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from heapq import merge
+from itertools import islice
 from typing import NamedTuple
 
-from timeline.core.entries import writer
+from timeline.core.actors import KIND as ACTOR
+from timeline.core.durations import duration
 from timeline.history.lifelines import Name
-from timeline.judging.findings import Effect, Finding, Severity, Status
+from timeline.judging.findings import Effect, Finding, Link, Root, Severity
+from timeline.judging.incidents.partition import Apart, Episode, Piece, episodes, pieces_of
 from timeline.judging.rulebook import Rule
 from timeline.payloads import documents
-from timeline.payloads.findings import FindingGroupPayload, IncidentPayload, IncidentRowPayload, VerdictName
-from timeline.payloads.incidents.members import Members, Part
-from timeline.payloads.incidents.occurrences import StoredFinding, rank, stored
+from timeline.payloads.findings import (
+    EpisodePayload,
+    FindingGroupPayload,
+    IncidentPayload,
+    IncidentRowPayload,
+    SymptomRowPayload,
+    VerdictName,
+)
+from timeline.payloads.incidents import symptoms as of_symptoms
+from timeline.payloads.incidents.occurrences import rank
+from timeline.payloads.incidents.symptoms import Part, Symptom, anchor_payload, symptoms_of
 
 TIMES = 256  # of the latest occurrences that are kept to be drawn
+SHOWN = 20  # symptoms that a row of a list has
+# Rules that state what others follow from. A title names the harm that these others state, where there is any.
+_CAUSES = frozenset(
+    {
+        "stale-view",
+        "stale-write",
+        "view-went-back",
+        "write-after-lease-lost",
+        "lease-shared-config",
+        "missing-reference",
+    }
+)
+_ONE = re.compile(r"\b1 (\w+)s\b")
+_EFFECTS = list(Effect)
+Places = Mapping[str, Sequence[str]]  # by finding: of each occurrence, the identity of the incident it belongs to
 
 
 class InView(NamedTuple):
@@ -24,116 +57,251 @@ class InView(NamedTuple):
     rows: list[FindingGroupPayload]  # the gravest of these occurrences
 
 
-class Incident(NamedTuple):
-    """One incident: what the findings of one rule about one anchor have in common."""
+class Harm(NamedTuple):
+    """What the title of an incident needs to know of a symptom."""
 
-    id: str
     rule: str
     anchor: Name
     title: str
     severity: Severity
-    status: str  # confirmed if a finding is
-    subjects: int
-    names: list[str]  # of the first subjects
-    findings: list[str]  # the ids, the gravest first
-    times: list[tuple[int, int]]  # first and last of each occurrence, in order of time
-    open: bool  # whether an occurrence still went on at the end of what the source shows
     effect: str
-    effect_text: str
-    cause: str  # what is behind it, and for how many of its findings; "" where nothing proves a cause
-    caused: str  # the id of the finding that this cause is of
-    actors: list[str]  # the most frequent one first
-    advice: list[str]
+    excess: int  # occurrences, or objects that were too many
+
+    @property
+    def gravity(self) -> tuple[int, int]:
+        """Return a sort key: the gravest symptom comes first."""
+        return rank(self.severity), -_EFFECTS.index(Effect(self.effect))
+
+
+class Incident:
+    """One incident: the symptoms of one cause, the gravest first."""
+
+    def __init__(self, id: str, pieces: Iterable[Piece], symptoms: Iterable[Symptom], harms: Mapping[str, str]) -> None:
+        """`harms` says by rule what a cause did by which such symptoms came (`Rule.harm`)."""
+        self.id = id
+        self._pieces = tuple(pieces)
+        self.symptoms = sorted(symptoms, key=_order)
+        self._harms = harms
+
+    @cached_property
+    def episodes(self) -> list[Episode]:
+        """Each time that the cause acted, in the order of time."""
+        return episodes(self._pieces)
+
+    @property
+    def gravest(self) -> Symptom:
+        return self.symptoms[0]
+
+    @property
+    def worst(self) -> Part:
+        """The gravest finding."""
+        return self.gravest.gravest
+
+    @cached_property
+    def root(self) -> str:
+        """What it begins with, as the beginning of a sentence; "" if nothing proves that."""
+        if not any(each.links for each in self._pieces):
+            return ""
+        return _root([each.root for each in self.episodes if each.root and each.identity == self.id])
+
+    @cached_property
+    def title(self) -> str:
+        return title(self.root, [harm(each) for each in self.symptoms], self._harms)
+
+    @property
+    def rules(self) -> list[str]:
+        return sorted({each.rule for each in self.symptoms})
+
+    @property
+    def anchored_in(self) -> list[str]:
+        """The namespaces of the anchors of its symptoms."""
+        return sorted({each.anchor.namespace for each in self.symptoms})
+
+    @property
+    def status(self) -> str:
+        """`confirmed` if a symptom is."""
+        return min(each.status for each in self.symptoms)
+
+    @property
+    def open(self) -> bool:
+        """Whether an occurrence still went on at the end of what the source shows."""
+        return any(each.open for each in self.symptoms)
 
     @property
     def first(self) -> int:
-        return self.times[0][0]
+        return min(each.first for each in self.symptoms)
 
     @property
     def last(self) -> int:
-        return max(last for _, last in self.times)
+        return max(each.last for each in self.symptoms)
+
+    @property
+    def subjects(self) -> int:
+        return sum(each.subjects for each in self.symptoms)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the first subjects of the gravest symptoms."""
+        found = (name for each in self.symptoms for name in each.names)
+        return list(islice(dict.fromkeys(found), of_symptoms.NAMES))
+
+    @cached_property
+    def findings(self) -> list[str]:
+        """The ids of its findings, those of the gravest symptom first."""
+        return list(dict.fromkeys(finding for each in self.symptoms for finding in each.findings))
+
+    @property
+    def occurrences(self) -> int:
+        return sum(len(each.times) for each in self.symptoms)
+
+    @property
+    def times(self) -> list[int]:
+        """When the latest occurrences began, in order."""
+        latest = merge(*(reversed([first for first, _ in each.times[-TIMES:]]) for each in self.symptoms), reverse=True)
+        return list(islice(latest, TIMES))[::-1]
+
+    @property
+    def cause(self) -> str:
+        """What is behind its gravest symptom with a proven cause; "" if there is none."""
+        return next((each.cause for each in self.symptoms if each.cause), "")
+
+    @property
+    def caused(self) -> str:
+        """The id of the finding that this cause is of."""
+        return next((each.caused for each in self.symptoms if each.caused), "")
+
+    @property
+    def actors(self) -> list[str]:
+        """Who wrote what the proofs show, those of the gravest symptom first."""
+        return list(dict.fromkeys(actor for each in self.symptoms for actor in each.actors))
+
+    @property
+    def advice(self) -> list[str]:
+        return list(dict.fromkeys(line for each in self.symptoms for line in each.gravest.advice))
+
+    @property
+    def roots(self) -> list[int]:
+        """The track numbers of the root owners of its subjects, in order."""
+        return sorted({root for each in self.symptoms for root in each.roots})
+
+    @property
+    def namespaces(self) -> list[str] | None:
+        """The namespaces of all that it involves, sorted; None where they are not known."""
+        involved: set[str] = set()
+        for each in self.symptoms:
+            if (known := each.namespaces) is None:
+                return None
+            involved.update(known)
+        return sorted(involved)
+
+    @property
+    def words(self) -> str:
+        """The text in which words are searched."""
+        texts = [[each.title, each.anchor.name, *each.names] for each in self.symptoms]
+        return words(self.title, [text for each in texts for text in each], self.actors)
 
 
-def part(found: StoredFinding) -> Part:
-    """Return what a finding, which has an anchor, contributes."""
-    assert found.anchor
-    document = found.document
-    subject = document["subject"]
-    return Part(
-        document["id"],
-        document["rule"],
-        found.anchor,
-        document["severity"],
-        document["status"],
-        subject["kind"],
-        subject["name"],
-        subject["uid"],
-        document["summary"],
-        document["effect"],
-        document["effect_text"],
-        document["count"],
-        [(each["group"], each["first"], each["last"], each.get("open", False)) for each in found.occurrences],
-        [name for proof in document["proof"] if (name := writer(proof["actor"], proof["user_agent"]))],
-        document["advice"],
-        found.root,
-        (document["cause"]["rule"], document["cause"]["sentence"]) if "cause" in document else ("", ""),
-        None if found.namespaces is None else tuple(found.namespaces),
-    )
+def places_of(pieces: Iterable[Piece], apart: Collection[Apart] = ()) -> dict[str, list[str]]:
+    """Return to which incidents occurrences belong, as `Places` has it. `apart` names symptoms that a person has taken
+    out of an incident."""
+    found: dict[str, dict[int, str]] = defaultdict(dict)
+    for each in episodes(pieces, apart):
+        for piece in each.pieces:
+            found[piece.finding][piece.number] = each.identity
+    return {finding: [of_it[number] for number in sorted(of_it)] for finding, of_it in found.items()}
 
 
-def parts_of(findings: Iterable[Finding]) -> Iterator[Part]:
-    """Return what findings that are not stored contribute; they must have been judged by `timeline.judge`."""
-    for found in findings:
-        yield part(stored(found, lambda _: None))  # incidents show no numbers of tracks
+def places_of_findings(findings: Iterable[Finding], apart: Collection[Apart] = ()) -> dict[str, list[str]]:
+    """Return to which incidents the occurrences of findings belong, which `timeline.judge` must have judged."""
+    return places_of((piece for each in findings for piece in pieces_of(each)), apart)
 
 
-def incidents_of(parts: Iterable[Part], rules: Iterable[Rule]) -> list[Incident]:
+def incidents_of(parts: Iterable[Part], rules: Iterable[Rule], places: Places) -> list[Incident]:
     """Return the incidents of findings: the gravest first, then in order of time. Withdrawn findings have none."""
-    found = [incident_of(each) for each in members_of(parts, rules)]
-    return sorted(found, key=lambda each: (rank(each.severity), each.first, each.id))
-
-
-def members_of(parts: Iterable[Part], rules: Iterable[Rule]) -> list[Members]:
-    """Return the findings of each incident. Withdrawn findings belong to none."""
-    templates = {rule.id: rule.incident for rule in rules}
-    found: dict[tuple[str, Name], list[Part]] = {}
+    rules = tuple(rules)
+    harms = harms_of(rules)
+    pieces: dict[str, list[Piece]] = defaultdict(list)
+    members: dict[str, list[Part]] = defaultdict(list)
     for each in parts:
-        if each.status != Status.WITHDRAWN:
-            found.setdefault((each.rule, each.anchor), []).append(each)
-    members = []
-    for (rule, anchor), of_it in found.items():
-        members.append(Members(rule, anchor, templates[rule]))
-        members[-1].put(of_it)
-    return members
+        numbers: dict[str, list[int]] = defaultdict(list)
+        for number, place in enumerate(places.get(each.id, ())):
+            numbers[place].append(number)
+        for place, of_it in numbers.items():
+            pieces[place] += [each.pieces[number] for number in of_it]
+            members[place].append(each.within(of_it))
+    found = [Incident(id, pieces[id], symptoms_of(of_it, rules), harms) for id, of_it in members.items()]
+    return sorted(found, key=gravity)
 
 
-def incident_of(each: Members) -> Incident:
-    """Return an incident as it is now."""
+def harms_of(rules: Iterable[Rule]) -> dict[str, str]:
+    """Return by rule what a cause did by which its symptoms came."""
+    return {rule.id: rule.harm for rule in rules}
+
+
+def gravity(each: Incident) -> tuple[object, ...]:
+    """Return by what incidents are sorted: the gravest first, of equally grave ones those with more harm, then in order
+    of time."""
+    return *harm(each.gravest).gravity, -sum(one.excess for one in each.symptoms), each.first, each.id
+
+
+def harm(each: Symptom) -> Harm:
+    """Return what the title of an incident needs to know of a symptom."""
     gravest = each.gravest
-    return Incident(
-        each.id,
-        each.rule,
-        each.anchor,
-        each.title,
-        gravest.severity,
-        each.status,
-        each.subjects,
-        each.names,
-        each.findings,
-        each.times,
-        each.open,
-        gravest.effect,
-        gravest.effect_text,
-        each.cause,
-        each.caused,
-        each.actors,
-        gravest.advice,
-    )
+    return Harm(each.rule, each.anchor, each.title, gravest.severity, gravest.effect, each.excess)
 
 
-def words(title: str, anchor: str, names: Sequence[str], actors: Sequence[str]) -> str:
+def _order(each: Symptom) -> tuple[object, ...]:
+    return *harm(each).gravity, -each.excess, each.first, each.id
+
+
+def title(root: str, symptoms: Sequence[Harm], harms: Mapping[str, str]) -> str:
+    """Return the title of an incident: that of its only symptom, or else its root with the gravest harm that it did.
+
+    `symptoms` begin with the gravest. `root` is "" if nothing proves what the incident begins with.
+    """
+    gravest = symptoms[0]
+    if len(symptoms) == 1:
+        return gravest.title
+    if not root:
+        others = len(symptoms) - 1
+        return f"{gravest.title}, and {others} more {'symptom' if others == 1 else 'symptoms'} of the same cause"
+    worst = [symptom for symptom in symptoms if symptom.gravity == gravest.gravity]
+    harmed = next((symptom for symptom in worst if symptom.rule not in _CAUSES), gravest).rule
+    alike = [symptom for symptom in symptoms if symptom.rule == harmed]
+    did = harms[harmed].format(count=sum(one.excess for one in alike), anchors=_anchors({one.anchor for one in alike}))
+    return f"{root}: " + _ONE.sub(r"1 \1", did)
+
+
+def _anchors(names: Collection[Name]) -> str:
+    if len(names) == 1:
+        (name,) = names
+        return name.name if name.kind == ACTOR else f"{name.kind} {name.name}"
+    kinds = {each.kind for each in names}
+    return f"{len(names)} {kinds.pop()}s" if len(kinds) == 1 else f"{len(names)} objects"
+
+
+def _root(links: Sequence[Link]) -> str:
+    """Return what these links state, of which each begins an episode, as the beginning of a sentence."""
+    if not links:
+        return ""
+    times = f", {len(links)} times" if len(links) > 1 else ""
+    longest = max(link.until - link.since for link in links)
+    lasted = times or f" for {duration(longest)}"
+    match links[0]:
+        case Link(root=Root.LOST_LEASE, names=(_, name)):
+            return f"The old holder of Lease {name} went on writing after it had lost it{lasted}"
+        case Link(root=Root.CONFIGURATION, names=(_, name)):
+            return f"Workloads with different schedulers elect on Lease {name}"
+        case Link(root=Root.OLD_COPIES, names=(component, _, kind)):
+            return f"{component} acted on old copies of {kind}s{lasted}"
+        case Link(names=(_, kind, _, name)):
+            return f"{kind} {name} was missing{lasted}"
+    raise ValueError(f"there is no such root: {links[0]}")
+
+
+def words(title: str, names: Sequence[str], actors: Sequence[str]) -> str:
     """Return the text of an incident in which words are searched."""
-    return " ".join([title, anchor, *names, *actors]).lower()
+    return " ".join(dict.fromkeys([title, *names, *actors])).lower()
 
 
 def row(each: Incident, verdict: VerdictName) -> IncidentRowPayload:
@@ -141,60 +309,90 @@ def row(each: Incident, verdict: VerdictName) -> IncidentRowPayload:
     finding."""
     shown = payload(each)
     return {
-        "id": shown["id"],
+        "id": each.id,
         "source": 0,
-        "rule": shown["rule"],
-        "title": shown["title"],
+        "rule": each.gravest.rule,
+        "rules": each.rules,
+        "title": each.title,
         "severity": shown["severity"],
         "verdict": verdict,
         "status": shown["status"],
         "state": shown["state"],
-        "anchor": shown["anchor"],
-        "subjects": shown["subjects"],
-        "names": shown["names"],
+        "anchor": anchor_payload(each.gravest.anchor),
+        "anchored_in": each.anchored_in,
+        "subjects": each.subjects,
+        "names": each.names,
         "findings": len(each.findings),
-        "occurrences": shown["occurrences"],
+        "occurrences": each.occurrences,
         "start": each.first,
         "end": each.last,
-        "times": [first for first, _ in each.times][-TIMES:],
+        "times": each.times,
         "effect": shown["effect"],
         "effect_text": shown["effect_text"],
+        "root": each.root,
+        "symptoms": [_symptom_row(one) for one in each.symptoms[:SHOWN]],
+        "symptoms_total": len(each.symptoms),
         "cause": each.cause,
         "caused": each.caused,
         "actors": shown["actors"],
         "advice": shown["advice"],
         "roots": [],
-        "worst": each.findings[0],
+        "worst": each.worst.id,
         "acknowledged": None,
         "silenced": None,
         "url": "",
     }
 
 
-def payload(each: Incident) -> IncidentPayload:
-    """Return an incident as it is in the findings document `causeline.findings/v2`."""
+def _symptom_row(each: Symptom) -> SymptomRowPayload:
+    shown = of_symptoms.payload(each)
     return {
         "id": each.id,
         "rule": each.rule,
         "title": each.title,
-        "severity": each.severity,
-        "status": "confirmed" if each.status == Status.CONFIRMED else "suspected",
-        "state": "ongoing" if each.open else "over",
-        "anchor": {
-            "group": each.anchor.group,
-            "kind": each.anchor.kind,
-            "namespace": each.anchor.namespace,
-            "name": each.anchor.name,
-        },
+        "severity": shown["severity"],
+        "status": shown["status"],
+        "state": shown["state"],
+        "anchor": shown["anchor"],
         "subjects": each.subjects,
         "names": each.names,
+        "findings": len(each),
         "occurrences": len(each.times),
+        "start": each.first,
+        "end": each.last,
+        "effect": shown["effect"],
+        "effect_text": shown["effect_text"],
+        "actors": shown["actors"],
+        "worst": each.gravest.id,
+        "silenced": False,
+    }
+
+
+def payload(each: Incident) -> IncidentPayload:
+    """Return an incident as it is in the findings document `causeline.findings/v3`."""
+    symptoms = [of_symptoms.payload(symptom) for symptom in each.symptoms]
+    return {
+        "id": each.id,
+        "title": each.title,
+        "severity": symptoms[0]["severity"],
+        "status": "confirmed" if each.status == "confirmed" else "suspected",
+        "state": "ongoing" if each.open else "over",
+        "root": each.root,
         "first_time": documents.timestamp(each.first),
         "last_time": documents.timestamp(each.last),
-        "effect": Effect(each.effect).value,
-        "effect_text": each.effect_text,
-        "cause": each.cause,
+        "effect": symptoms[0]["effect"],
+        "effect_text": symptoms[0]["effect_text"],
         "actors": each.actors,
         "advice": each.advice,
+        "episodes": [_episode(one) for one in each.episodes],
+        "symptoms": symptoms,
         "findings": each.findings,
+    }
+
+
+def _episode(each: Episode) -> EpisodePayload:
+    return {
+        "first_time": documents.timestamp(min(piece.first for piece in each.pieces)),
+        "last_time": documents.timestamp(max(piece.last for piece in each.pieces)),
+        "findings": list(dict.fromkeys(piece.finding for piece in each.pieces)),
     }

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Name
 from timeline.judging.findings import Finding, Occurrence, digest
-from timeline.judging.incidents.subjects import identity
+from timeline.judging.incidents.partition import Piece, pieces_of
 from timeline.payloads import documents
 from timeline.payloads.documents import proof_payload, proofs
 from timeline.payloads.findings import FindingGroupPayload, FindingPayload, IncidentRowPayload
@@ -51,13 +51,18 @@ class StoredFinding(NamedTuple):
     root: int  # the root owner of the subject
     document: FindingPayload
     occurrences: list[dict[str, Any]]  # what `occurrence` returned for each
-    incident: str = ""  # the identity of its incident
-    anchor: Name | None = None  # of its incident
+    places: Sequence[str] = ()  # of each occurrence, the identity of the incident that it belongs to
+    anchor: Name | None = None  # what its symptom is about
     namespaces: Sequence[str] | None = None  # of all that it names; None if that is not known
+    pieces: tuple[Piece, ...] = ()  # of each occurrence, what decides to which incident it belongs
 
 
 def stored(
-    finding: Finding, number: Callable[[ObjectRef], int | None], subject: int = 0, root: int = 0
+    finding: Finding,
+    number: Callable[[ObjectRef], int | None],
+    subject: int = 0,
+    root: int = 0,
+    places: Sequence[str] = (),
 ) -> StoredFinding:
     """Return a finding as it is stored. `number` returns the track number of an object."""
     return StoredFinding(
@@ -65,10 +70,14 @@ def stored(
         root,
         documents.finding(finding),
         [occurrence(finding, each, number) for each in finding.occurrences],
-        identity(finding.rule, finding.anchor) if finding.anchor else "",
+        places,
         finding.anchor,
         finding.namespaces,
+        tuple(pieces_of(finding)) if finding.anchor else (),
     )
+
+
+_Member = tuple[dict[str, Any], StoredFinding, str]  # an occurrence, its finding, and the incident that it belongs to
 
 
 class OccurrenceRow(NamedTuple):
@@ -85,11 +94,12 @@ def rows(findings: Iterable[StoredFinding], page: str = "", keys: Collection[str
     `page` is the address of a finding's page without its id; "" for rows without addresses. With `keys`, only the rows
     with these keys are returned; pass all findings of such a row.
     """
-    members: dict[str, list[tuple[dict[str, Any], StoredFinding]]] = {}
+    members: dict[str, list[_Member]] = {}
     for finding in findings:
-        for each in finding.occurrences:
+        for at, each in enumerate(finding.occurrences):
             if keys is None or each["group"] in keys:
-                members.setdefault(each["group"], []).append((each, finding))
+                place = finding.places[at] if finding.places else ""
+                members.setdefault(each["group"], []).append((each, finding, place))
     found = [_row(key, alike, page) for key, alike in members.items()]
     return sorted(found, key=lambda row: gravest(row.payload))
 
@@ -104,9 +114,9 @@ def gravest(row: FindingGroupPayload | IncidentRowPayload) -> tuple[int, int, st
     return rank(row["severity"]), row["start"], str(row.get("key") or row.get("id"))
 
 
-def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str) -> OccurrenceRow:
+def _row(key: str, alike: list[_Member], page: str) -> OccurrenceRow:
     alike.sort(key=lambda member: (member[1].document["subject"]["name"], member[1].document["id"]))
-    each, first = alike[0]
+    each, first, _ = alike[0]
     document = first.document
     several = len(alike) > 1 or len(document["proof"]) > len(each["proof"])
     subjects = (
@@ -114,7 +124,7 @@ def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str)
         if len(alike) > 1
         else f"{document['subject']['kind']} {document['subject']['name']}"
     )
-    names = listed([member.document["subject"]["name"] for _, member in alike])
+    names = listed([member.document["subject"]["name"] for _, member, _ in alike])
     payload: FindingGroupPayload = {
         "key": key,
         "summary": each["headline"].replace("{subjects}", subjects) if several else document["summary"],
@@ -125,7 +135,7 @@ def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str)
         "namespace": document["subject"]["namespace"],
         "effect": each["effect"],
         "effect_text": each["effect_text"].replace("{names}", names),
-        "cause": _cause([member.document for _, member in alike]),
+        "cause": _cause([member.document for _, member, _ in alike]),
         "why": each["why"],
         "proof": each["proof"],
         "advice": document["advice"],
@@ -135,15 +145,15 @@ def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str)
         "focus": first.root,
         "url": f"{page}{document['id']}/" if page else "",
         "acknowledged": None,
-        "incidents": sorted({member.incident for _, member in alike}),
-        "findings": [member.document for _, member in alike],
+        "incidents": sorted({place for *_, place in alike}),
+        "findings": [member.document for _, member, _ in alike],
     }
-    return OccurrenceRow(payload, [(member.subject, one) for one, member in alike], _namespaces(alike))
+    return OccurrenceRow(payload, [(member.subject, one) for one, member, _ in alike], _namespaces(alike))
 
 
-def _namespaces(alike: list[tuple[dict[str, Any], StoredFinding]]) -> list[str] | None:
+def _namespaces(alike: list[_Member]) -> list[str] | None:
     involved: set[str] = set()
-    for _, member in alike:
+    for _, member, _ in alike:
         if member.namespaces is None:
             return None
         involved.update(member.namespaces)

@@ -125,9 +125,9 @@ def alerts_during(source_id: int, identity: str, *, limit: int = SHOWN) -> Alert
         source_id,
         microseconds(row.first),
         microseconds(row.last) + AFTER,
-        namespaces=(row.namespace,) if row.namespace else (),
+        namespaces=[each for each in row.anchored_in or [row.namespace] if each],
     )
-    members = Finding.objects.filter(source=source_id, incident=identity, withdrawn=False)
+    members = Finding.objects.filter(Finding.of_incidents([identity]), source=source_id, withdrawn=False)
     tracks = {track for named in members.values_list("tracks", flat=True)[:DRAWN] for track in named}
     about = {each["object"]["track"] for each in around["alerts"] if each["object"]}
     roots = Track.objects.filter(source=source_id, id__in=about, root__in=row.roots)

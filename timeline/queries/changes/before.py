@@ -52,7 +52,8 @@ def asked(source_id: int, *, track: int | None = None, incident: str = "", findi
 
 def _of_incident(source_id: int, identity: str) -> Asked:
     row = Incident.objects.get(source=source_id, identity=identity)
-    found = Finding.objects.filter(source=source_id, incident=identity, withdrawn=False).order_by("first", "identity")
+    members = Finding.objects.filter(Finding.of_incidents([identity]), source=source_id, withdrawn=False)
+    found = members.order_by("first", "identity")
     anchors = Track.objects.filter(
         source=source_id, group=row.group, kind=row.kind, namespace=row.namespace, name=row.name
     ).order_by("-life")

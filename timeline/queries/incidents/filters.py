@@ -2,8 +2,11 @@
 
 from collections.abc import Collection
 from datetime import timedelta
+from typing import Any
 
+from django.contrib.postgres.fields import ArrayField
 from django.db.models import Exists, Func, OuterRef, Q, QuerySet, TextField
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from timeline.core.entries import moment
@@ -14,6 +17,15 @@ from timeline.queries.sources.extents import SEVERITIES
 from timeline.queries.window.view import FindingFilter, written_by
 
 RECENT = timedelta(minutes=5)  # at the live edge, an incident goes on for so long after its last occurrence
+
+
+class _Array(Func):
+    """Make an array of expressions."""
+
+    template = "ARRAY[%(expressions)s]"
+    output_field = ArrayField(TextField())
+
+
 _CHOICES = 200  # of each field of the filter
 
 
@@ -26,7 +38,13 @@ def of(source_id: int | None) -> QuerySet[Incident]:
 
 def matching(source_id: int | None, wanted: IncidentFilter) -> QuerySet[Incident]:
     """Return the incidents that match, whether they are silenced or acknowledged or not."""
-    condition = like(wanted)
+    condition = Q()
+    if wanted.severity:
+        condition &= Q(rank=SEVERITIES.index(wanted.severity))
+    if wanted.rule:
+        condition &= Q(rules__contains=[wanted.rule])
+    if wanted.namespace:
+        condition &= Q(anchored_in__contains=[wanted.namespace])
     if wanted.actor:
         condition &= written_by(wanted.actor)
     if source_id is not None and isinstance(wanted, SourceIncidentFilter):
@@ -39,8 +57,8 @@ def matching(source_id: int | None, wanted: IncidentFilter) -> QuerySet[Incident
 
 
 def like(wanted: Filter) -> Q:
-    """Return the condition for incidents or occurrences with the severity, rule and namespace of a filter, as far as
-    each is given."""
+    """Return the condition for occurrences with the severity, rule and namespace of a filter, as far as each is
+    given."""
     condition = Q()
     if wanted.severity:
         condition &= Q(rank=SEVERITIES.index(wanted.severity))
@@ -56,18 +74,29 @@ def _with_findings(source_id: int, wanted: SourceIncidentFilter) -> Q:
     condition = Q()
     scoped = FindingFilter(scope=wanted.root, about=wanted.track)
     if scoped.narrowed:
-        condition &= Q(identity__in=scoped.members(source_id).values("incident"))
+        condition &= Q(identity__in=incidents_of(scoped.members(source_id)))
     if wanted.kinds or wanted.name:
         rows = FindingFilter(kinds=wanted.kinds, name=wanted.name).occurrences(source_id)
-        condition &= Q(identity__in=_incidents_of(source_id, rows))
+        condition &= Q(identity__in=_incidents_of_rows(source_id, rows))
     return condition
 
 
-def _incidents_of(source_id: int, rows: QuerySet[Occurrence]) -> QuerySet[Finding, str]:
+def with_incidents(findings: QuerySet[Finding]) -> Any:
+    """Return findings once for each incident that they have an occurrence in, which is `of_incident`."""
+    each = Func(Coalesce("incidents", _Array("incident")), function="unnest", output_field=TextField())
+    return findings.annotate(of_incident=each)
+
+
+def incidents_of(findings: QuerySet[Finding]) -> QuerySet[Finding, str]:
+    """Return the identities of the incidents of findings."""
+    found: QuerySet[Finding, str] = with_incidents(findings).values_list("of_incident", flat=True)
+    return found
+
+
+def _incidents_of_rows(source_id: int, rows: QuerySet[Occurrence]) -> QuerySet[Finding, str]:
     """Return the identities of the incidents whose findings are among these rows of the list of findings."""
     members = rows.annotate(each=Func("findings", function="unnest", output_field=TextField())).values("each")
-    found = Finding.objects.filter(source=source_id, withdrawn=False, identity__in=members)
-    return found.values_list("incident", flat=True)
+    return incidents_of(Finding.objects.filter(source=source_id, withdrawn=False, identity__in=members))
 
 
 def happening(source_id: int, start: int | None, end: int | None) -> Q:
@@ -84,7 +113,7 @@ def happening(source_id: int, start: int | None, end: int | None) -> Q:
         return condition
     rows = Occurrence.objects.filter(source=source_id, first__lte=moment(end), last__gte=moment(start))
     sure = Q(first__gte=moment(start)) | Q(last__lte=moment(end))  # the first or the last occurrence lies between them
-    return condition & (sure | Q(identity__in=_incidents_of(source_id, rows)))
+    return condition & (sure | Q(identity__in=_incidents_of_rows(source_id, rows)))
 
 
 def going_on() -> Q:
@@ -105,13 +134,13 @@ def choices(source_id: int | None) -> IncidentChoices:
     rows = of(source_id)
 
     def values(field: str) -> list[str]:
-        return list(rows.exclude(**{field: ""}).values_list(field, flat=True).distinct().order_by(field)[:_CHOICES])
+        each = Func(field, function="unnest", output_field=TextField())
+        found = rows.annotate(each=each).values_list("each", flat=True).distinct().order_by("each")
+        return [text for text in found[: _CHOICES + 1] if text][:_CHOICES]
 
-    each = Func("actors", function="unnest", output_field=TextField())
-    actors = rows.annotate(each=each).values_list("each", flat=True).distinct().order_by("each")
     return {
-        "rules": values("rule"),
-        "namespaces": values("namespace"),
-        "actors": list(actors[:_CHOICES]),
+        "rules": values("rules"),
+        "namespaces": values("anchored_in"),
+        "actors": values("actors"),
         "nobody": rows.filter(written_by(NOT_KNOWN)).exists(),
     }

@@ -7,17 +7,22 @@ from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
 from timeline.core.entries import microseconds
+from timeline.history.lifelines import Name
+from timeline.judge import rulebook
 from timeline.judging.rulebook import VERSION
-from timeline.models import FINDING_RANK, Finding, Incident, Silence, Source
+from timeline.models import FINDING_RANK, BaselineIncident, Finding, Incident, Silence, Source, Symptom
 from timeline.payloads.findings import (
     AcknowledgementPayload,
+    AnchorPayload,
     FindingOrder,
     FindingPayload,
     IncidentRowPayload,
     IncidentsPayload,
-    SilencedPayload,
+    IncidentState,
+    SymptomRowPayload,
     VerdictName,
 )
+from timeline.payloads.incidents.making import SHOWN, Harm, harms_of, title
 from timeline.queries.filters import IncidentFilter
 from timeline.queries.incidents.filters import RECENT, happening, known, matching
 from timeline.queries.incidents.pages import after, cursor_of, ordering
@@ -30,7 +35,11 @@ PAGE = 50
 FINDINGS_SHOWN = 50  # of an incident, on its page
 AT_ONCE = 10_000  # incidents that are acknowledged at once
 _KEY = ("identity", "source")
-_TOTALS = {"incidents": Count("identity"), "findings": Sum("findings", default=0)}
+_TOTALS = {
+    "incidents": Count("identity"),
+    "all_symptoms": Sum("symptoms", default=0),
+    "all_findings": Sum("findings", default=0),
+}
 
 
 def watched(source: Source) -> bool:
@@ -73,10 +82,12 @@ def incidents(
         "order": order,
         "next": cursor_of(last, order, last.identity, last.source_id) if last else None,
         "total": totals["incidents"],
-        "findings": totals["findings"],
+        "symptoms": totals["all_symptoms"],
+        "findings": totals["all_findings"],
         "silenced": silenced,
         "acknowledged": noted["incidents"],
-        "acknowledged_findings": noted["findings"],
+        "acknowledged_symptoms": noted["all_symptoms"],
+        "acknowledged_findings": noted["all_findings"],
     }
 
 
@@ -105,7 +116,7 @@ def _listed(
     quiet = silencing.condition(silences)
     silenced = 0 if wanted.silenced else found.filter(quiet).count()
     found = found if wanted.silenced else found.exclude(quiet)
-    noted = {"incidents": 0, "findings": 0} if wanted.acknowledged else found.filter(known()).aggregate(**_TOTALS)
+    noted = dict.fromkeys(_TOTALS, 0) if wanted.acknowledged else found.filter(known()).aggregate(**_TOTALS)
     return (found if wanted.acknowledged else found.exclude(known())), silenced, noted
 
 
@@ -126,6 +137,13 @@ def incident(source_id: int, identity: str) -> IncidentRowPayload:
     return payloads([row], silencing.active(source))[0]
 
 
+def renamed(source_id: int, identity: str) -> str | None:
+    """Return the incident to which the address of an earlier one leads: it is a symptom of that. None if there is
+    none."""
+    of_it = Symptom.objects.filter(source=source_id, identity=identity)
+    return of_it.order_by("rank", "first", "incident").values_list("incident", flat=True).first()
+
+
 def incidents_with(source_id: int, identities: Collection[str]) -> list[IncidentRowPayload]:
     """Return the incidents of a source with these identities, as far as they exist. Raises Source.DoesNotExist."""
     if not identities:
@@ -136,14 +154,14 @@ def incidents_with(source_id: int, identities: Collection[str]) -> list[Incident
 
 
 def incident_of(source_id: int, finding: str) -> tuple[str, str] | None:
-    """Return identity and title of the incident that a finding belongs to; None if it belongs to none."""
+    """Return identity and title of the first incident that a finding belongs to; None if it belongs to none."""
     named = Finding.objects.filter(source=source_id, identity=finding, withdrawn=False).values("incident")
     return Incident.objects.filter(source=source_id, identity__in=named).values_list("identity", "title").first()
 
 
 def findings_of_incident(source_id: int, identity: str) -> list[FindingPayload]:
     """Return the first findings of an incident, the gravest first."""
-    found = Finding.objects.filter(source=source_id, incident=identity, withdrawn=False)
+    found = Finding.objects.filter(Finding.of_incidents([identity]), source=source_id, withdrawn=False)
     return list(found.order_by(FINDING_RANK, "first", "identity").values_list("document", flat=True)[:FINDINGS_SHOWN])
 
 
@@ -162,39 +180,60 @@ def payloads(
         (source, identity): verdict
         for source, identity, verdict in worst.values_list("source", "identity", "document__verdict")
     }
+    symptoms = symptoms_of(rows)
     return [
         _payload(
             row,
-            live=watched(sources[row.source_id]),
+            symptoms[row.source_id, row.identity],
+            sources[row.source_id],
+            silences,
             verdict=verdicts.get((row.source_id, row.worst), "inconclusive"),
             noted=noted.get((row.source_id, row.identity)),
-            silenced=silencing.why(
-                row, sources[row.source_id], silences, in_baseline.get((row.source_id, row.identity))
-            ),
+            in_baseline=in_baseline.get((row.source_id, row.identity)),
         )
         for row in rows
     ]
 
 
+def symptoms_of(rows: Collection[Incident]) -> dict[tuple[int, str], list[Symptom]]:
+    """Return the symptoms of incidents, the gravest first, by source and identity; of each as many as a list has."""
+    found: dict[tuple[int, str], list[Symptom]] = {(row.source_id, row.identity): [] for row in rows}
+    sources, identities = {source for source, _ in found}, {identity for _, identity in found}
+    listed = Symptom.objects.filter(source__in=sources, incident__in=identities, place__lt=SHOWN)
+    for each in listed.order_by("place", "identity"):
+        if (key := (each.source_id, each.incident)) in found:
+            found[key].append(each)
+    return found
+
+
 def _payload(
     row: Incident,
+    symptoms: list[Symptom],
+    source: Source,
+    silences: list[Silence],
     *,
-    live: bool,
     verdict: VerdictName,
     noted: AcknowledgementPayload | None,
-    silenced: SilencedPayload | None,
+    in_baseline: BaselineIncident | None,
 ) -> IncidentRowPayload:
-    ongoing = row.open or (live and row.last >= timezone.now() - RECENT)
+    live = watched(source)
+    quiet = [silencing.longest(each, source, silences) for each in symptoms]
+    whole = len(symptoms) >= row.symptoms
+    # A silence counts for the rest of the incident what it leaves; of a silenced incident all is shown.
+    heard = [each for each, silence in zip(symptoms, quiet, strict=True) if not silence]
+    shown = heard[0] if heard and any(quiet) else row
     return {
         "id": row.identity,
         "source": row.source_id,
-        "rule": row.rule,
-        "title": row.title,
-        "severity": SEVERITIES[row.rank],
+        "rule": shown.rule,
+        "rules": row.rules or [row.rule],
+        "title": row.title if shown is row else _title(row.root, heard),
+        "severity": SEVERITIES[shown.rank],
         "verdict": verdict,
         "status": "confirmed" if row.status == "confirmed" else "suspected",
-        "state": "ongoing" if ongoing else "over",
-        "anchor": {"group": row.group, "kind": row.kind, "namespace": row.namespace, "name": row.name},
+        "state": _state(row, live=live),
+        "anchor": _anchor(shown),
+        "anchored_in": row.anchored_in or [row.namespace],
         "subjects": row.subjects,
         "names": row.names,
         "findings": row.findings,
@@ -202,17 +241,70 @@ def _payload(
         "start": microseconds(row.first),
         "end": microseconds(row.last),
         "times": row.times,
-        "effect": row.effect,  # type: ignore[typeddict-item]
-        "effect_text": row.effect_text,
+        "effect": shown.effect,  # type: ignore[typeddict-item]
+        "effect_text": shown.effect_text,
+        "root": row.root,
+        "symptoms": [
+            _symptom(each, live=live, silenced=silence is not None)
+            for each, silence in zip(symptoms, quiet, strict=True)
+        ],
+        "symptoms_total": row.symptoms,
         "cause": row.cause,
         "caused": row.caused,
         "actors": row.actors,
         "advice": row.advice,
         "roots": row.roots,
-        "worst": row.worst,
+        "worst": shown.worst,
         "acknowledged": noted,
-        "silenced": silenced,
+        "silenced": silencing.why(symptoms if whole else (), source, silences, in_baseline),
         "url": f"/sources/{row.source_id}/incidents/{row.identity}/",
+    }
+
+
+def _title(root: str, heard: list[Symptom]) -> str:
+    """Return the title of an incident of which silences leave these symptoms."""
+    harms = [
+        Harm(
+            each.rule,
+            Name(each.group, each.kind, each.namespace, each.name),
+            each.title,
+            SEVERITIES[each.rank],
+            each.effect,
+            each.count,
+        )
+        for each in heard
+    ]
+    return title(root, harms, harms_of(rulebook()))
+
+
+def _state(row: Incident | Symptom, *, live: bool) -> IncidentState:
+    return "ongoing" if row.open or (live and row.last >= timezone.now() - RECENT) else "over"
+
+
+def _anchor(row: Incident | Symptom) -> AnchorPayload:
+    return {"group": row.group, "kind": row.kind, "namespace": row.namespace, "name": row.name}
+
+
+def _symptom(row: Symptom, *, live: bool, silenced: bool) -> SymptomRowPayload:
+    return {
+        "id": row.identity,
+        "rule": row.rule,
+        "title": row.title,
+        "severity": SEVERITIES[row.rank],
+        "status": "confirmed" if row.status == "confirmed" else "suspected",
+        "state": _state(row, live=live),
+        "anchor": _anchor(row),
+        "subjects": row.subjects,
+        "names": row.names,
+        "findings": row.findings,
+        "occurrences": row.occurrences,
+        "start": microseconds(row.first),
+        "end": microseconds(row.last),
+        "effect": row.effect,  # type: ignore[typeddict-item]
+        "effect_text": row.effect_text,
+        "actors": row.actors,
+        "worst": row.worst,
+        "silenced": silenced,
     }
 
 

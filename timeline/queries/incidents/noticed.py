@@ -11,13 +11,13 @@ from django.utils import timezone
 from timeline.models import Incident, Source
 from timeline.payloads.findings import IncidentRowPayload
 from timeline.queries.incidents.filters import RECENT
-from timeline.queries.incidents.lists import payloads, watched
+from timeline.queries.incidents.lists import payloads, symptoms_of, watched
 from timeline.queries.people import silences as silencing
 from timeline.queries.people.acknowledgements import acknowledged_in
 from timeline.queries.people.baselines import baselines
 
 Key = tuple[int, str]  # Source.pk and Incident.identity
-_NEEDED = ("rule", "rank", "namespace", "name", "open", "last", "actors")
+_NEEDED = ("rule", "rank", "namespace", "name", "open", "last", "symptoms")
 
 
 class IncidentNow(NamedTuple):
@@ -30,7 +30,8 @@ class IncidentNow(NamedTuple):
     rule: str
     namespace: str
     owner: str  # the name of what it is about
-    rank: int  # 0 error, 1 warning, 2 info
+    symptoms: tuple[tuple[str, str, str], ...]  # rule, namespace and owner of each that no silence takes out
+    rank: int  # 0 error, 1 warning, 2 info, of these
     ongoing: bool
     last: datetime
     held: bool  # a silence or the baseline takes it out of the lists
@@ -60,6 +61,7 @@ def incidents_now(keys: Collection[Key]) -> dict[Key, IncidentNow]:
     fields = ("created", "cluster__source", "delete_after")
     sources = Source.objects.filter(pk__in=numbers, ready=True).select_related("cluster").only(*fields).in_bulk()
     identities = {row.identity for row in rows}
+    symptoms = symptoms_of(rows)
     noted, known = acknowledged_in(numbers, identities), baselines(numbers, identities)
     silences = silencing.active()
     recent = timezone.now() - RECENT
@@ -68,18 +70,22 @@ def incidents_now(keys: Collection[Key]) -> dict[Key, IncidentNow]:
         if not (source := sources.get(row.source_id)):
             continue
         key, live = (row.source_id, row.identity), watched(source)
+        of_it = symptoms[key]
+        heard = [each for each in of_it if not silencing.longest(each, source, silences)]
+        gravest = heard[0] if heard else row
         found[key] = IncidentNow(
             key,
             source.cluster_id,
             live,
             source.created,
-            row.rule,
-            row.namespace,
-            row.name,
-            row.rank,
+            gravest.rule,
+            gravest.namespace,
+            gravest.name,
+            tuple(dict.fromkeys((each.rule, each.namespace, each.name) for each in heard)),
+            gravest.rank,
             row.open or (live and row.last >= recent),
             row.last,
-            silencing.why(row, source, silences, known.get(key)) is not None,
+            silencing.why(of_it if len(of_it) >= row.symptoms else (), source, silences, known.get(key)) is not None,
             key in noted,
         )
     return found

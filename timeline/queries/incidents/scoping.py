@@ -1,5 +1,6 @@
 """Read the incidents of a view, each with its rows of the list of findings, for reports."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import orjson
@@ -10,6 +11,7 @@ from django.db.models import Count, Func, Max, Min, OuterRef, Sum, TextField
 from timeline.core.entries import moment
 from timeline.models import FINDING_RANK, Finding, Incident, Occurrence, Source
 from timeline.payloads.incidents.making import InView
+from timeline.queries.incidents.filters import incidents_of
 from timeline.queries.incidents.lists import incidents_with
 from timeline.queries.incidents.occurrences import payloads
 from timeline.queries.window.view import FindingFilter
@@ -54,7 +56,10 @@ def incidents_in_view(
     return IncidentsInView(
         [
             InView(
-                details[each.incident], each.findings, each.rows, [by_key[key] for key in each.keys if key in by_key]
+                details[each.incident],
+                each.findings,
+                each.rows,
+                [by_key[key] for key in each.keys if key in by_key and each.incident in by_key[key]["incidents"]],
             )
             for each in found
             if each.incident in details
@@ -86,7 +91,7 @@ def _gravest(source: Source, whole: dict[str, Any], limit: int, rows: int, selec
         short = [each.identity for each in listed if len(keys.get(each.identity, ())) < min(rows, each.occurrences)]
         keys |= _first_rows(source, short, findings, rows) if short else {}
     shown = Occurrence.objects.filter(source=source, key=selected).values_list("findings", flat=True).first() or []
-    for incident in Finding.objects.filter(source=source, identity__in=shown).values_list("incident", flat=True):
+    for incident in incidents_of(Finding.objects.filter(source=source, identity__in=shown)):
         if selected not in (of_it := keys.get(incident, [])):
             of_it.append(selected)
     return [
@@ -104,6 +109,9 @@ def _first_rows(source: Source, incidents: list[str], findings: int, rows: int) 
         incident: {key for of_finding in groups for key in orjson.loads(of_finding)}
         for incident, groups in found.values_list("identity", ArraySubquery(ordered[:findings]))
     }
+    for of_occurrences, groups in _of_several(source, incidents):
+        for incident, key in zip(of_occurrences, groups, strict=False):
+            candidates.setdefault(incident, set()).add(key)
     places = {
         key: place
         for place, key in enumerate(
@@ -117,14 +125,22 @@ def _first_rows(source: Source, incidents: list[str], findings: int, rows: int) 
     }
 
 
+def _of_several(source: Source, incidents: list[str]) -> Iterable[tuple[list[str], list[str]]]:
+    """Yield of each finding that belongs to several incidents, one of which is among these, the incident and the row of
+    each occurrence."""
+    found = Finding.objects.filter(source=source, incidents__overlap=incidents, withdrawn=False)
+    for places, groups in found.values_list("incidents", _Groups("occurrences")):
+        yield places or [], orjson.loads(groups)
+
+
 class _Groups(Func):
-    """The keys of the first `rows` rows of a finding, as JSON in an expression of SQL."""
+    """The keys of the first `rows` rows of a finding, or of all, as JSON in an expression of SQL."""
 
     template = "jsonb_path_query_array(%(expressions)s, '$[0 to %(last)s].group')::text"
     output_field = TextField()
 
-    def __init__(self, occurrences: str, *, rows: int) -> None:
-        super().__init__(occurrences, last=rows - 1)
+    def __init__(self, occurrences: str, *, rows: int = 0) -> None:
+        super().__init__(occurrences, last=rows - 1 if rows else "last")
 
 
 def _matching(
@@ -137,9 +153,15 @@ def _matching(
     within = f" AND finding.identity IN ({scope})" if scope else ""
     query = f"""
         WITH matching AS ({matching}), members AS (
-            SELECT finding.incident, finding.identity, matching.key, matching.rank, matching.first
+            SELECT placed.incident, finding.identity, matching.key, matching.rank, matching.first
             FROM matching CROSS JOIN LATERAL unnest(matching.findings) AS named(identity)
             JOIN timeline_finding AS finding ON finding.source_id = %s AND finding.identity = named.identity
+            CROSS JOIN LATERAL (
+                SELECT finding.incident WHERE finding.incidents IS NULL UNION
+                SELECT finding.incidents[place] FROM jsonb_array_elements(
+                    CASE WHEN finding.incidents IS NOT NULL THEN finding.occurrences END
+                ) WITH ORDINALITY AS one(each, place) WHERE each->>'group' = matching.key
+            ) AS placed
             WHERE NOT finding.withdrawn AND finding.incident <> ''{within}
         ), parts AS (
             SELECT incident, key, rank, first,

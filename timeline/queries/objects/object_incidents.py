@@ -5,7 +5,7 @@ from django.db.models import BooleanField, Case, Count, Min, Q, Sum, When
 from timeline.models import Finding, Source, Track
 from timeline.payloads.objects import ObjectIncidentsPayload, Relation
 from timeline.queries.filters import SourceIncidentFilter
-from timeline.queries.incidents.filters import going_on, matching, of
+from timeline.queries.incidents.filters import going_on, matching, of, with_incidents
 from timeline.queries.incidents.lists import payloads
 from timeline.queries.objects.owned import lives, owned
 from timeline.queries.people import silences as silencing
@@ -45,13 +45,13 @@ def _relations(row: Track, identities: list[str]) -> dict[str, Relation]:
     if not identities:
         return {}
     own = lives(row)
-    found = Finding.objects.filter(source=row.source_id, incident__in=identities, withdrawn=False)
+    found = Finding.objects.filter(Finding.of_incidents(identities), source=row.source_id, withdrawn=False)
     relations: tuple[tuple[Relation, Q], ...] = (
         ("about it", Q(subject__in=own)),
         ("about what it owns", Q(subject__in=owned(row))),
         ("names it", Q(tracks__overlap=own)),
     )
     place = Case(*(When(condition, then=at) for at, (_, condition) in enumerate(relations)), default=len(relations))
-    nearest = found.values("incident").annotate(place=Min(place)).values_list("incident", "place")
+    nearest = with_incidents(found).values("of_incident").annotate(place=Min(place)).values_list("of_incident", "place")
     words: list[Relation] = [*(word for word, _ in relations), "names what it owns"]
     return {incident: words[at] for incident, at in nearest}

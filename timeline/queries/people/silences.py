@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from timeline.core.entries import microseconds
-from timeline.models import BaselineIncident, Incident, Silence, Source
+from timeline.models import BaselineIncident, Silence, Source, Symptom
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import SilencedPayload, SilencePayload
 from timeline.queries.incidents.filters import of
@@ -33,16 +33,24 @@ def active(source: Source | None = None) -> list[Silence]:
 
 
 def condition(silences: Iterable[Silence]) -> Q:
-    """Return the condition for incidents that a silence matches, or that are in the baseline of their source."""
+    """Return the condition for incidents all of whose symptoms silences match, or that are in the baseline of their
+    source."""
     in_baseline = BaselineIncident.objects.filter(source=OuterRef("source"), identity=OuterRef("identity"), ended="")
-    matching = Q(Exists(in_baseline))
+    matching = Q()
     for each in silences:
         matching |= matchers(each)
-    return matching
+    return Q(Exists(in_baseline)) | _wholly(matching) if matching else Q(Exists(in_baseline))
+
+
+def _wholly(matching: Q) -> Q:
+    """Return the condition for incidents without a symptom that does not match. The incident itself is looked at, too:
+    an older version of Causeline has stored no symptoms."""
+    others = Symptom.objects.filter(source=OuterRef("source"), incident=OuterRef("identity")).exclude(matching)
+    return matching & ~Exists(others)
 
 
 def matchers(silence: Silence) -> Q:
-    """Return the condition for incidents that a silence matches."""
+    """Return the condition for symptoms that a silence matches."""
     matching = Q()
     if silence.cluster_id:
         matching &= Q(source__cluster=silence.cluster_id)
@@ -65,20 +73,27 @@ def _pattern(glob: str) -> str:
 
 
 def why(
-    row: Incident, source: Source, silences: Iterable[Silence], known: BaselineIncident | None
+    symptoms: Iterable[Symptom], source: Source, silences: Iterable[Silence], known: BaselineIncident | None
 ) -> SilencedPayload | None:
-    """Return what takes an incident out of the lists: the silence that holds longest, else the baseline; or None."""
-    of_it = [each for each in silences if _matches(each, row, source)]
-    if of_it:
-        longest = max(of_it, key=lambda each: each.expires)
-        return {"by": longest.by, "reason": _reason(longest), "until": _time(longest.expires), "silence": longest.pk}
+    """Return what takes an incident with these symptoms out of the lists: silences that match all of them, else the
+    baseline; or None. Of the silences, the one is named after which a symptom is the first to be listed again."""
+    of_it = [longest(each, source, silences) for each in symptoms]
+    if of_it and all(of_it):
+        first = min(filter(None, of_it), key=lambda each: each.expires)
+        return {"by": first.by, "reason": _reason(first), "until": _time(first.expires), "silence": first.pk}
     if known:
         reason = f"It was known when the baseline was set at {known.at:%Y-%m-%d %H:%M} UTC, and has not got worse."
         return {"by": known.by, "reason": reason, "until": None, "silence": None}
     return None
 
 
-def _matches(silence: Silence, row: Incident, source: Source) -> bool:
+def longest(symptom: Symptom, source: Source, silences: Iterable[Silence]) -> Silence | None:
+    """Return the silence that matches a symptom and holds longest; None without any."""
+    of_it = [each for each in silences if _matches(each, symptom, source)]
+    return max(of_it, key=lambda each: each.expires) if of_it else None
+
+
+def _matches(silence: Silence, row: Symptom, source: Source) -> bool:
     return (
         silence.cluster_id in (None, source.cluster_id)
         and silence.source_id in (None, source.pk)
@@ -98,7 +113,7 @@ def ended() -> list[Silence]:
 
 def would_silence(*, source: Source | None, rule: str, namespace: str, owner: str, actor: str) -> tuple[int, list[str]]:
     """Return how many incidents a silence with these matchers would match now, and the titles of the newest."""
-    found = of(None).filter(matchers(draft(source, rule, namespace, owner, actor)))
+    found = of(None).filter(_wholly(matchers(draft(source, rule, namespace, owner, actor))))
     return found.count(), list(found.order_by("-last").values_list("title", flat=True)[:_NAMED])
 
 

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import F, Func, JSONField, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KeyTextTransform
@@ -72,8 +73,11 @@ class FindingFilter(ObjectFilter):
             found = found.filter(_naming(source_id, owned(row))) if row else found.none()
         if self.actor:
             written = Incident.objects.filter(written_by(self.actor), source=source_id)
-            found = found.filter(incident__in=written.values("identity"))
-        return found.filter(incident=self.incident) if self.incident else found
+            found = found.filter(
+                Q(incident__in=written.values("identity"))
+                | Q(incidents__overlap=ArraySubquery(written.values("identity")))
+            )
+        return found.filter(Finding.of_incidents([self.incident])) if self.incident else found
 
 
 class View(ObjectFilter):

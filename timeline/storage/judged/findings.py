@@ -1,7 +1,7 @@
 """Store findings: each finding once, a row of the list of findings for each occurrence, and the incidents."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,22 +17,23 @@ from timeline.history.world.world import World
 from timeline.judge import rulebook
 from timeline.judging.findings import Finding
 from timeline.kinds import kind_of
-from timeline.layout import places
+from timeline.layout.places import root_of
 from timeline.payloads.incidents import in_part, occurrences
-from timeline.payloads.incidents.making import members_of, part
+from timeline.payloads.incidents.making import Places, incidents_of, places_of_findings
 from timeline.payloads.incidents.occurrences import StoredFinding
+from timeline.payloads.incidents.symptoms import part
 from timeline.storage.copying import as_json, as_text, upsert
 from timeline.storage.judged import incidents
-from timeline.storage.judged.stored import read
+from timeline.storage.judged.stored import pieces, read
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
-    from timeline.payloads.incidents.members import Part
+    from timeline.payloads.incidents.symptoms import Part
 
 FINDING = (
     "source_id", "identity", "rule", "severity", "namespace", "subject", "root", "tracks", "first", "last", "document",
-    "occurrences", "withdrawn", "incident", "anchor", "namespaces", "part",
+    "occurrences", "withdrawn", "incident", "incidents", "anchor", "namespaces", "part", "pieces",
 )  # fmt: skip
 _OCCURRENCE = (
     "source_id", "key", "rank", "rule", "namespace", "families", "words", "tracks", "first", "last",
@@ -50,34 +51,40 @@ def write(source: models.Source, world: World, findings: Collection[Finding]) ->
     for each in findings:
         by_rule.setdefault(each.rule, []).append(each)
     parts: list[Part] = []
+    places = places_of_findings(findings, incidents.apart(source))
 
     def stored_of(rules: list[str]) -> list[StoredFinding]:
         """Store the findings of these rules, and return them as they are stored."""
-        _, now = put(source, world, [each for rule in rules for each in by_rule.get(rule, ())])
+        _, now = put(source, world, [each for rule in rules for each in by_rule.get(rule, ())], places)
         parts.extend(map(part, now.values()))
         return [*now.values()]
 
     _write_all(source, {rule: len(of_rule) for rule, of_rule in by_rule.items()}, stored_of, ())
     before = models.Incident.objects.filter(source=source)
-    incidents.store(source, members_of(parts, rulebook()), {each.identity: each for each in before})
+    incidents.store(source, incidents_of(parts, rulebook(), places), {each.identity: each for each in before})
 
 
-def put(source: models.Source, world: World, findings: Iterable[Finding]) -> tuple[list[str], dict[str, StoredFinding]]:
+def put(
+    source: models.Source, world: World, findings: Iterable[Finding], places: Places
+) -> tuple[list[str], dict[str, StoredFinding]]:
     """Store these findings. Return the identities of those that are new or changed, and by identity all as they are
-    stored."""
+    stored. `places` says to which incidents they belong."""
     now: dict[str, StoredFinding] = {}
-    rows = (_row_of(source, world, found, now) for found in findings)
+    rows = (_row_of(source, world, found, places.get(found.id, ()), now) for found in findings)
     return upsert(sql.Identifier("timeline_finding"), FINDING, ("source_id", "identity"), rows), now
 
 
-def _row_of(source: models.Source, world: World, found: Finding, now: dict[str, StoredFinding]) -> tuple[Any, ...]:
+def _row_of(
+    source: models.Source, world: World, found: Finding, of_incidents: Sequence[str], now: dict[str, StoredFinding]
+) -> tuple[Any, ...]:
     """Return the row of a finding, with the columns of `FINDING`, and add the finding as it is stored to `now`."""
     proofs = [proof.ref for each in found.occurrences for proof in each.proof]
     named = [found.subject, *proofs, *found.affects, *([found.other] if found.other else [])]
     # A finding is shown with its subject, or, if that was not observed, with the first object of its proof.
     subject = next(track for ref in named if (track := world.track((name_of(ref), ref.uid))))
-    numbers = world.number(subject), world.number(places.root_of(world, subject))
-    stored = now[found.id] = occurrences.stored(found, world.id_of, *numbers)
+    numbers = world.number(subject), world.number(root_of(world, subject))
+    stored = now[found.id] = occurrences.stored(found, world.id_of, *numbers, of_incidents)
+    connected = pieces(stored)
     return (
         source.pk,
         found.id,
@@ -92,11 +99,28 @@ def _row_of(source: models.Source, world: World, found: Finding, now: dict[str, 
         as_json(stored.document),
         as_json(stored.occurrences),
         False,
-        stored.incident,
+        *in_incidents(of_incidents),
         list(map(as_text, found.anchor or ())),
         list(map(as_text, found.namespaces)),
         _part_of(found, world),
+        as_json(connected) if connected else None,
     )
+
+
+def move(source: models.Source, places: Places) -> None:
+    """Store to which incidents these findings belong now, which have not changed themselves."""
+    rows = [(*in_incidents(of_it), source.pk, identity) for identity, of_it in places.items()]
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "UPDATE timeline_finding SET incident = %s, incidents = %s::varchar[]"
+            " WHERE source_id = %s AND identity = %s",
+            rows,
+        )
+
+
+def in_incidents(places: Sequence[str]) -> tuple[str, list[str] | None]:
+    """Return the columns `incident` and `incidents` of a finding, of which these are the incidents by occurrence."""
+    return (places[0] if places else ""), (list(places) if len(set(places)) > 1 else None)
 
 
 def _part_of(found: Finding, world: World) -> str | None:
@@ -122,20 +146,21 @@ def _track_numbers(ref: ObjectRef, world: World) -> Iterable[int]:
 
 
 class Stored(NamedTuple):
-    """Where a stored finding is shown: its incident, and the rows of the list of findings that name it."""
+    """Where a stored finding is shown: its incidents, and the rows of the list of findings that name it."""
 
-    incident: str
+    incidents: set[str]
     rows: set[str]
 
 
 def where_shown(source: models.Source, identities: Collection[str]) -> dict[str, Stored]:
     """Return where these findings are shown, as far as they are stored."""
     query = """
-        SELECT identity, incident, ARRAY(SELECT each->>'group' FROM jsonb_array_elements(occurrences) AS each)
+        SELECT identity, coalesce(incidents, ARRAY[incident]),
+               ARRAY(SELECT each->>'group' FROM jsonb_array_elements(occurrences) AS each)
         FROM timeline_finding WHERE source_id = %s AND identity = ANY(%s)"""
     with connection.cursor() as cursor:
         cursor.execute(query, [source.pk, list(identities)])
-        return {identity: Stored(incident, set(rows)) for identity, incident, rows in cursor}
+        return {identity: Stored({*incidents} - {""}, set(rows)) for identity, incidents, rows in cursor}
 
 
 def involved(source: models.Source, keys: Collection[str]) -> dict[str, list[str]]:

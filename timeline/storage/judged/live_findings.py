@@ -11,8 +11,8 @@ from timeline.history.lifelines import Key, name_of
 from timeline.judge import settled
 from timeline.judging.findings import Finding, Status
 from timeline.payloads import documents
-from timeline.payloads.incidents.making import part
-from timeline.storage.judged import findings, incidents
+from timeline.payloads.incidents.symptoms import part
+from timeline.storage.judged import findings
 from timeline.storage.judged.live_incidents import LiveIncidents
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from timeline.history.world.world import World
     from timeline.payloads.findings import FindingPayload
-    from timeline.payloads.incidents.members import Part
-    from timeline.payloads.incidents.occurrences import StoredFinding
 
 
 class LiveFindings:
@@ -76,43 +74,30 @@ class LiveFindings:
         changed, lost = self._compare(judged)
         if not changed and not lost and self._taken_over:
             return {"findings": [], "gone": [], "incidents": [], "involved": {}, "namespaces": []}
+        placed = self._incidents.place(changed.values(), lost)
         before = findings.where_shown(self._source, [*changed, *lost])
-        written, stored = findings.put(self._source, self._world, changed.values())
+        written, stored = findings.put(self._source, self._world, changed.values(), placed.changed)
+        findings.move(self._source, placed.moved)
         for each in lost.values():
             earlier = "" if each.status is Status.SUSPECTED else ", after it had been confirmed"
             until = f"{moment(self._world.last):%H:%M:%S} UTC"
             reason = f"Withdrawn{earlier}: what arrived up to {until} explains it."
             self._withdraw(each.id, documents.finding(each), reason)
+        parts = {id: part(each) for id, each in stored.items()}
         if self._taken_over:
             touched = {key for each in before.values() for key in each.rows}
             touched |= {each["group"] for finding in stored.values() for each in finding.occurrences}
             involved = findings.involved(self._source, touched)
             keys, gone = findings.write_occurrences(self._source, touched, set(written))
-            about, over, before_it = self._write_incidents(stored, lost, before)
+            about, over, before_it = self._incidents.write(placed, parts, lost)
             moved = {"findings": keys, "gone": gone, "incidents": [*about, *over]}
             about_all = [*involved.values(), *before_it.values()]
             about_all += [each.namespaces for each in (*changed.values(), *lost.values())]
             return {**moved, "involved": {**involved, **before_it}, "namespaces": sorted({*chain(*about_all)})}
         self._taken_over = True
         keys, gone = findings.write_occurrences(self._source, changed=set(written))
-        about, over = incidents.write(self._source)
+        about, over, _ = self._incidents.write(placed, parts, lost)
         return {"findings": keys, "gone": gone, "incidents": [*about, *over]}
-
-    def _write_incidents(
-        self,
-        changed: dict[str, StoredFinding],
-        lost: dict[str, Finding],
-        before: dict[str, findings.Stored],
-    ) -> tuple[list[str], list[str], dict[str, list[str]]]:
-        """Write the incidents of findings that changed or that no longer hold, and those that they belonged to."""
-        put: dict[str, list[Part]] = {}
-        for each in changed.values():
-            put.setdefault(each.incident, []).append(part(each))
-        left: dict[str, list[str]] = {}
-        for identity, stored in before.items():
-            if stored.incident and (identity in lost or stored.incident != changed[identity].incident):
-                left.setdefault(stored.incident, []).append(identity)
-        return self._incidents.write(put, left)
 
     def withdraw_older(self, judged: dict[Key, list[Finding]]) -> None:
         """Withdraw the stored findings of an older version of the rules that this version does not report.

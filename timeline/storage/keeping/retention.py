@@ -220,7 +220,9 @@ def _drop_rows(source: Source, before: datetime, near: thinning.Incidents) -> tu
                 [source.pk, *away],
             )
     old = Finding.objects.filter(source=source, last__lt=before)
-    touched = set(old.values_list("incident", flat=True))
+    touched = {
+        place for first, others in old.values_list("incident", "incidents") for place in others or [first] if place
+    }
     deleted, _ = old.delete()
     incidents.write(source, touched)
     findings.drop_occurrences(source, before)

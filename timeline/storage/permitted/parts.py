@@ -23,9 +23,11 @@ FINDING = LimitedTable(
         "document": "t.part->'document'",
         "occurrences": "t.part->'occurrences'",
         "incident": f"CASE WHEN {_ANCHORED} THEN t.incident ELSE '' END",
+        "incidents": f"CASE WHEN {_ANCHORED} THEN t.incidents END",
         "anchor": f"CASE WHEN {_ANCHORED} THEN t.anchor ELSE '{{}}' END",
         "namespaces": "ARRAY[t.namespace]",
         "part": "NULL::jsonb",
+        "pieces": "NULL::jsonb",
     },
 )
 OCCURRENCE = LimitedTable(
@@ -59,38 +61,52 @@ OCCURRENCE = LimitedTable(
 _SOME = f"EXISTS (SELECT FROM unnest(t.namespaces) AS one WHERE {listed('one', 't.source_id')})"
 _RANK = "CASE of.severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END"
 _GRAVEST = f"ORDER BY {_RANK}, of.first, of.identity"
+_TITLE = """CASE seen.findings WHEN 1 THEN seen.gravest->>'summary' ELSE
+            concat(seen.gravest->>'summary', ' (and ', seen.findings - 1, ' more)') END"""
+_COMMON = {  # columns of an incident and of a symptom
+    "rank": "seen.rank::smallint",
+    "status": "seen.status",
+    "title": _TITLE,
+    "subjects": "cardinality(seen.names)",
+    "names": "seen.names[:6]",
+    "findings": "seen.findings::integer",
+    "occurrences": "cardinality(seen.times)",
+    "first": "seen.first",
+    "last": "seen.last",
+    "open": "seen.open",
+    "effect": "seen.gravest->>'effect'",
+    "effect_text": "seen.gravest->>'effect_text'",
+    "actors": "'{}'::text[]",
+    "worst": "seen.worst::varchar",
+    "namespaces": "seen.namespaces",
+}
 INCIDENT = LimitedTable(
-    f"({_HERE} OR (t.kind = 'Actor' AND {_SOME})) AND {_IN_PART} AND seen.findings > 0",
+    f"{_SOME} AND {_IN_PART} AND seen.findings > 0",
     {
-        "rank": "seen.rank::smallint",
-        "status": "seen.status",
-        "title": """CASE seen.findings WHEN 1 THEN seen.gravest->>'summary' ELSE
-            concat(seen.gravest->>'summary', ' (and ', seen.findings - 1, ' more)') END""",
-        "subjects": "cardinality(seen.names)",
-        "names": "seen.names[:6]",
-        "findings": "seen.findings::integer",
-        "occurrences": "cardinality(seen.times)",
-        "first": "seen.first",
-        "last": "seen.last",
-        "open": "seen.open",
+        **_COMMON,
+        "rule": "seen.gravest->>'rule'",
+        "rules": "seen.rules",
+        "group": "seen.anchor[1]",
+        "kind": "seen.anchor[2]",
+        "namespace": "seen.anchor[3]",
+        "name": "seen.anchor[4]",
+        "anchored_in": "seen.anchored_in",
+        "root": "''",
+        "symptoms": "seen.symptoms::integer",
         "times": "seen.times",
-        "effect": "seen.gravest->>'effect'",
-        "effect_text": "seen.gravest->>'effect_text'",
         "cause": "''",
         "caused": "''::varchar",
-        "actors": "'{}'::text[]",
         "advice": "ARRAY(SELECT jsonb_array_elements_text(seen.gravest->'advice'))",
         "roots": "seen.roots",
-        "worst": "seen.worst::varchar",
-        "words": "lower(concat_ws(' ', seen.gravest->>'summary', t.name, array_to_string(seen.names, ' ')))",
-        "namespaces": "seen.namespaces",
+        "words": "lower(concat_ws(' ', seen.gravest->>'summary', seen.anchor[4], array_to_string(seen.names, ' ')))",
     },
-    joined=f"CROSS JOIN LATERAL {SCHEMA}.part_of_incident(t.source_id, t.identity) AS seen",
+    joined=f"CROSS JOIN LATERAL {SCHEMA}.part_of_incident(t.source_id, t.identity, NULL, NULL) AS seen",
     function=f"""CREATE FUNCTION {SCHEMA}.part_of_incident(
-        number bigint, named varchar,
+        number bigint, named varchar, of_rule text, of_anchor text[],
         OUT findings bigint, OUT rank integer, OUT status text, OUT gravest jsonb, OUT worst varchar,
         OUT names text[], OUT roots bigint[], OUT first timestamptz, OUT last timestamptz, OUT namespaces text[],
-        OUT open boolean, OUT times bigint[]
+        OUT open boolean, OUT times bigint[], OUT anchor text[], OUT rules text[], OUT anchored_in text[],
+        OUT symptoms bigint
     ) LANGUAGE sql STABLE PARALLEL SAFE BEGIN ATOMIC
         SELECT count(*), min({_RANK}), min(of.document->>'status'),
                (array_agg(of.document {_GRAVEST}))[1], (array_agg(of.identity {_GRAVEST}))[1]::varchar,
@@ -99,8 +115,17 @@ INCIDENT = LimitedTable(
                coalesce(bool_or(of.occurrences @? '$[*].open ? (@ == true)'), FALSE),
                (SELECT array_agg(DISTINCT (each->>'first')::bigint)
                 FROM jsonb_array_elements(jsonb_agg(of.occurrences)) AS lists
-                CROSS JOIN LATERAL jsonb_array_elements(lists) AS each)
+                CROSS JOIN LATERAL jsonb_array_elements(lists) AS each),
+               (SELECT ARRAY(SELECT jsonb_array_elements_text((array_agg(to_jsonb(of.anchor) {_GRAVEST}))[1]))),
+               array_agg(DISTINCT of.rule), array_agg(DISTINCT of.anchor[3]), count(DISTINCT (of.rule, of.anchor))
         FROM {SCHEMA}.timeline_finding AS of
-        WHERE of.source_id = number AND of.incident = named AND NOT of.withdrawn;
+        WHERE of.source_id = number AND (of.incident = named OR of.incidents @> ARRAY[named]) AND NOT of.withdrawn
+            AND (of_rule IS NULL OR (of.rule = of_rule AND of.anchor = of_anchor));
     END""",
+)
+SYMPTOM = LimitedTable(
+    f"({_HERE} OR (t.kind = 'Actor' AND {_SOME})) AND {_IN_PART} AND seen.findings > 0",
+    {**_COMMON, "count": "cardinality(seen.times)"},
+    joined=f"""CROSS JOIN LATERAL {SCHEMA}.part_of_incident(
+        t.source_id, t.incident, t.rule, ARRAY[t."group", t.kind, t.namespace, t.name]) AS seen""",
 )

@@ -110,6 +110,9 @@ VIEWS = {
     "timeline_object_view": LimitedTable(whole()),
     "timeline_finding": LimitedTable(involved(), part=seen_parts.FINDING),
     "timeline_incident": LimitedTable(involved(), part=seen_parts.INCIDENT),
+    "timeline_symptom": LimitedTable(involved(), part=seen_parts.SYMPTOM),
+    # Which symptoms were separated only matters to whoever writes incidents, who sees everything.
+    "timeline_separate_symptom": LimitedTable(whole()),
     "timeline_occurrence": LimitedTable(involved(), part=seen_parts.OCCURRENCE),
     "timeline_noticed_incident": LimitedTable(_MEANT),
     "timeline_baselineincident": LimitedTable(_MEANT),

@@ -10,7 +10,7 @@ from tests.inputs.recordings import findings_of, observations_of, world_of
 from timeline.core.entries import Entry, Observation, Request
 from timeline.history.lifelines import Name
 from timeline.judging.findings import Cause
-from timeline.payloads.incidents.members import Members, Part
+from timeline.payloads.incidents.symptoms import Part, Symptom
 
 EXCESS = RULES / "stale-view/fires-after-its-job-was-complete.jsonl"
 LEADER = RULES / "write-after-lease-lost/fires-the-old-leader-wakes-up.jsonl"
@@ -53,7 +53,7 @@ def caused(number: int, rule: str = "stale-view") -> Part:
 
 
 def test_an_incident_says_for_how_many_of_its_findings_a_cause_is_proven() -> None:
-    incident = Members("job-excess-pods", ANCHOR, "{anchor}")
+    incident = Symptom("job-excess-pods", ANCHOR, "{anchor}")
     incident.put([caused(1, rule="")])
     assert (incident.cause, incident.caused) == ("", "")
     incident.put([caused(1)])

@@ -1,5 +1,6 @@
 """Incidents: what belongs to one, and what it is called."""
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -13,8 +14,7 @@ from tests.inputs.recordings import SAMPLE
 from timeline.history.lifelines import Name
 from timeline.judge import rulebook
 from timeline.judging.incidents.subjects import identity, title
-from timeline.payloads.incidents.making import incident_of, incidents_of, parts_of
-from timeline.payloads.incidents.members import Members, Part
+from timeline.payloads.incidents.symptoms import Part, Symptom, parts_of, payload, symptoms_of
 
 RING = Name("", "Service", "vol-restart", "ring")
 
@@ -25,7 +25,11 @@ def analysed() -> Analysis:
 
 
 def expected() -> list[Any]:
-    return incidents_of(parts_of(analysed().findings), rulebook())
+    return symptoms_of(parts_of(analysed().findings), rulebook())
+
+
+def shown(symptoms: Iterable[Symptom]) -> list[Any]:
+    return sorted((payload(each) for each in symptoms), key=lambda each: each["id"])
 
 
 def test_every_rule_can_name_its_incidents() -> None:
@@ -43,13 +47,19 @@ def test_a_title_counts_subjects_of_one_kind_and_names_a_single_one() -> None:
 
 
 def test_what_happened_to_several_pods_of_one_service_is_one_incident() -> None:
-    gap, *others = [each for each in analysed().incidents() if each.rule == "service-gap"]
+    gap, *others = [each for each in expected() if each.rule == "service-gap"]
     assert not others
     assert gap.title == "Service ring was away under 3 Pods, 2 times"
-    assert (gap.severity, gap.subjects, len(gap.findings), len(gap.times), gap.open) == ("warning", 3, 3, 2, False)
+    assert (gap.gravest.severity, gap.subjects, len(gap.findings), len(gap.times), gap.open) == (
+        "warning",
+        3,
+        3,
+        2,
+        False,
+    )
     assert gap.names == ["ring-steady-0", "ring-steady-1", "ring-steady-2"]
     assert gap.id == identity("service-gap", RING)
-    ongoing = {each.rule for each in analysed().incidents() if each.open}  # when the recording ended
+    ongoing = {each.rule for each in expected() if each.open}  # when the recording ended
     assert ongoing == {"lease-shared-config"}
 
 
@@ -57,7 +67,7 @@ def test_an_object_that_is_created_again_stays_in_its_incident() -> None:
     found = next(each for each in analysed().findings if each.rule == "service-gap")
     again = replace(found, subject=replace(found.subject, uid="another"))
     assert again.id != found.id
-    (incident,) = incidents_of(parts_of([found, again]), rulebook())
+    (incident,) = symptoms_of(parts_of([found, again]), rulebook())
     assert (incident.subjects, len(incident.findings)) == (2, 2)
 
 
@@ -66,14 +76,14 @@ def test_findings_that_come_and_go_leave_no_trace_whatever_their_order(data: st.
     """A live source adds findings to its incidents and removes them one by one; a recording gathers all at once."""
     parts: list[Part] = data.draw(st.permutations(list(parts_of(analysed().findings))))
     gone = parts[: data.draw(st.integers(0, len(parts)))]
-    assert incidents_of(parts, rulebook()) == expected()
-    members: dict[tuple[str, Name], Members] = {}
+    assert shown(symptoms_of(parts, rulebook())) == shown(expected())
+    symptoms: dict[tuple[str, Name], Symptom] = {}
     templates = {rule.id: rule.incident for rule in rulebook()}
     for each in [*parts, *(each._replace(severity="error", name="other") for each in gone), *gone]:
-        about = members.setdefault((each.rule, each.anchor), Members(each.rule, each.anchor, templates[each.rule]))
+        about = symptoms.setdefault((each.rule, each.anchor), Symptom(each.rule, each.anchor, templates[each.rule]))
         about.put([each])
-    assert sorted(map(incident_of, members.values())) == sorted(expected())
+    assert shown(symptoms.values()) == shown(expected())
     for each in gone:
-        members[each.rule, each.anchor].remove(each.id)
-    rest = incidents_of(parts[len(gone) :], rulebook())
-    assert sorted(incident_of(each) for each in members.values() if each) == sorted(rest)
+        symptoms[each.rule, each.anchor].remove(each.id)
+    rest = symptoms_of(parts[len(gone) :], rulebook())
+    assert shown(each for each in symptoms.values() if each) == shown(rest)

@@ -1,21 +1,30 @@
-"""Keep the findings of one incident, so that a change of one finding need not look at the others. It does no I/O."""
+"""Make symptoms of findings: all findings of one rule about one anchor. It does no I/O.
+
+An incident consists of symptoms (see `timeline.payloads.incidents.making`). In the findings document
+`causeline.findings/v2`, each symptom is an incident of its own.
+"""
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from timeline.core.entries import writer
 from timeline.history.lifelines import Name
-from timeline.judging.findings import Effect, Severity
+from timeline.judging.findings import Effect, Finding, Severity, Status
 from timeline.judging.incidents import subjects as incidents
-from timeline.payloads.incidents.occurrences import rank, with_extent
+from timeline.judging.incidents.partition import Piece
+from timeline.judging.rulebook import Rule
+from timeline.payloads import documents
+from timeline.payloads.findings import AnchorPayload, SymptomPayload
+from timeline.payloads.incidents.occurrences import StoredFinding, rank, stored, with_extent
 
-NAMES = 6  # names of subjects that an incident shows
+NAMES = 6  # names of subjects that a symptom shows
 _EFFECTS = list(Effect)
 
 
 class Part(NamedTuple):
-    """What one finding contributes to its incident. Times are microseconds since 1970, UTC."""
+    """What one finding contributes to its symptom, and to incidents. Times are microseconds since 1970, UTC."""
 
     id: str
     rule: str
@@ -35,13 +44,20 @@ class Part(NamedTuple):
     root: int = 0  # the track number of the subject's root owner; 0 without a database
     cause: tuple[str, str] = ("", "")  # the rule and the sentence of what is behind it; "" where nothing proves a cause
     namespaces: tuple[str, ...] | None = None  # of all that it involves; None if an older version has stored it
+    pieces: tuple[Piece, ...] = ()  # its occurrences, as far as these decide to which incidents it belongs
+
+    def within(self, numbers: Sequence[int]) -> "Part":
+        """Return what the finding contributes with some of its occurrences, which are counted from 0."""
+        if len(numbers) == len(self.times):
+            return self
+        return self._replace(times=[self.times[number] for number in numbers], excess=len(numbers))
 
 
-class Members:
-    """The findings of one incident, and what they have in common.
+class Symptom:
+    """The findings of one symptom, and what they have in common.
 
-    Everything that is counted is counted while findings are added and removed. Lists are kept in order, so their ends
-    are known.
+    Everything that is counted is counted while findings are added and removed, so that a change of one finding need not
+    look at the others. Lists are kept in order, so their ends are known.
     """
 
     def __init__(self, rule: str, anchor: Name, template: str) -> None:
@@ -99,7 +115,7 @@ class Members:
             self._excess += each.excess
 
     def remove(self, finding: str) -> None:
-        """Take a finding out of the incident. Nothing happens if the incident does not have it."""
+        """Take a finding out of the symptom. Nothing happens if the symptom does not have it."""
         if (each := self._parts.pop(finding, None)) is None:
             return
         _take(self._gravest, _gravity(each))
@@ -196,6 +212,10 @@ class Members:
         return [name for _, name in self._names[:NAMES]]
 
     @property
+    def first(self) -> int:
+        return self.times[0][0]
+
+    @property
     def last(self) -> int:
         return self._ends[-1]
 
@@ -231,3 +251,81 @@ def _fewer(counter: Counter[Any], key: Any) -> bool:
         return False
     del counter[key]
     return True
+
+
+def part(found: StoredFinding) -> Part:
+    """Return what a finding, which has an anchor, contributes."""
+    assert found.anchor
+    document = found.document
+    subject = document["subject"]
+    return Part(
+        document["id"],
+        document["rule"],
+        found.anchor,
+        document["severity"],
+        document["status"],
+        subject["kind"],
+        subject["name"],
+        subject["uid"],
+        document["summary"],
+        document["effect"],
+        document["effect_text"],
+        document["count"],
+        [(each["group"], each["first"], each["last"], each.get("open", False)) for each in found.occurrences],
+        [name for proof in document["proof"] if (name := writer(proof["actor"], proof["user_agent"]))],
+        document["advice"],
+        found.root,
+        (document["cause"]["rule"], document["cause"]["sentence"]) if "cause" in document else ("", ""),
+        None if found.namespaces is None else tuple(found.namespaces),
+        found.pieces,
+    )
+
+
+def parts_of(findings: Iterable[Finding]) -> Iterator[Part]:
+    """Return what findings that are not stored contribute; they must have been judged by `timeline.judge`."""
+    for found in findings:
+        yield part(stored(found, lambda _: None))  # symptoms show no numbers of tracks
+
+
+def symptoms_of(parts: Iterable[Part], rules: Iterable[Rule]) -> list[Symptom]:
+    """Return the symptoms of findings: the gravest first, then in order of time. Withdrawn findings have none."""
+    templates = {rule.id: rule.incident for rule in rules}
+    found: dict[tuple[str, Name], list[Part]] = {}
+    for each in parts:
+        if each.status != Status.WITHDRAWN:
+            found.setdefault((each.rule, each.anchor), []).append(each)
+    symptoms = []
+    for (rule, anchor), of_it in found.items():
+        symptoms.append(Symptom(rule, anchor, templates[rule]))
+        symptoms[-1].put(of_it)
+    return sorted(symptoms, key=lambda each: (rank(each.gravest.severity), each.first, each.id))
+
+
+def payload(each: Symptom) -> SymptomPayload:
+    """Return a symptom as it is in the findings document."""
+    gravest = each.gravest
+    return {
+        "id": each.id,
+        "rule": each.rule,
+        "title": each.title,
+        "severity": gravest.severity,
+        "status": "confirmed" if each.status == Status.CONFIRMED else "suspected",
+        "state": "ongoing" if each.open else "over",
+        "anchor": anchor_payload(each.anchor),
+        "subjects": each.subjects,
+        "names": each.names,
+        "occurrences": len(each.times),
+        "first_time": documents.timestamp(each.first),
+        "last_time": documents.timestamp(each.last),
+        "effect": Effect(gravest.effect).value,
+        "effect_text": gravest.effect_text,
+        "cause": each.cause,
+        "actors": each.actors,
+        "advice": gravest.advice,
+        "findings": each.findings,
+    }
+
+
+def anchor_payload(anchor: Name) -> AnchorPayload:
+    """Return what a symptom is about, by name."""
+    return {"group": anchor.group, "kind": anchor.kind, "namespace": anchor.namespace, "name": anchor.name}

@@ -45,6 +45,8 @@ SELECT create_distributed_table(name::regclass, 'source_id', colocate_with => 't
     'timeline_freed',
     'timeline_gap',
     'timeline_incident',
+    'timeline_symptom',
+    'timeline_separate_symptom',
     'timeline_intent_change',
     'timeline_log',
     'timeline_log_page',

@@ -9,7 +9,7 @@ from collectors.formats import Skipped
 from dashboard.cli.terminal import KEPT, Terminal
 from dashboard.presentation import wording
 from dashboard.presentation.catalogue import sections, written
-from timeline.core.actors import KIND
+from timeline.core.actors import KIND, named, short
 from timeline.core.durations import Length
 from timeline.core.printable import plain
 from timeline.judge import rulebook
@@ -233,8 +233,7 @@ def _proof(proof: ProofPayload) -> str:
     """Return the event of a proof as a line that wraps only between its parts."""
     revision = f"revision {proof['resource_version']}" if proof["resource_version"] else "no revision"
     place = f"{proof['file']}:{proof['line']}" if proof["file"] else ""
-    program = (proof["user_agent"] or "").partition(" ")[0]  # the platform and the build follow
-    who = " with ".join(filter(None, [proof["actor"], program]))
+    who = short(named(proof["actor"], proof["user_agent"]))
     time = wording.instant(proof["time"], proof["earliest"], proof["latest"])
     later = " or later" if proof["earliest"] and not proof["latest"] else ""
     parts = filter(None, [f"{proof['time'][:11]}{time}Z{later}", proof["role"], revision, who, place])

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from dashboard.presentation import wording
+from timeline.core.actors import named, short
 from timeline.core.durations import duration
 from timeline.payloads.changes import ChangeSetPayload, ChangesPayload, MeantWritePayload
 
@@ -93,11 +94,8 @@ def _where(each: MeantWritePayload) -> str:
 
 
 def who(actor: str | None, user_agent: str | None, *, certain: bool = True) -> str:
-    """Return who made a change: "by alice with kubectl"."""
-    program = (user_agent or "").partition("/")[0].partition(" ")[0]
-    account = (actor or "").partition("system:serviceaccount:")[2].replace(":", "/")
-    name = account or actor or ""
-    known = " with ".join(filter(None, [name, program]))
+    """Return who made a change: "by kubectl (alice)"."""
+    known = short(named(actor, user_agent))
     if not known:
         return "by somebody whom the recording does not name"
     return f"by {known}" if certain else f"by {known}, or by a write before it that the recording does not show"

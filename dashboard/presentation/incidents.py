@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from dashboard.presentation.wording import count, number_of, second_of
+from timeline.core.actors import short
 from timeline.core.durations import duration
 from timeline.core.entries import microseconds
 from timeline.payloads.documents import timestamp
@@ -182,7 +183,7 @@ _EFFECTS = {"none": "No harm is expected", "possible": "Harm is possible", "obse
 
 def _listed(actors: list[str]) -> str:
     more = f" and {len(actors) - 2} more" if len(actors) > 2 else ""
-    return ", ".join(actors[:2]) + more
+    return ", ".join(map(short, actors[:2])) + more
 
 
 def numbers(occurrences: int, findings: int) -> str:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dashboard.presentation.catalogue import Piece, words
+from timeline.core.actors import named, short
 from timeline.core.entries import Level
 from timeline.judge import rulebook
 from timeline.judging.advice import steps
@@ -78,7 +79,7 @@ def proof(proof: ProofPayload, folder: str) -> dict[str, str]:
         "revision": proof["resource_version"] or "",
         "actor": proof["actor"] or "",
         "agent": proof["user_agent"] or "",
-        "program": (proof["user_agent"] or "").partition(" ")[0],
+        "who": short(named(proof["actor"], proof["user_agent"])),
         "audit_id": proof["audit_id"] or "",
         "place": f"{file}:{proof['line']}" if proof["line"] else file,
     }

@@ -195,10 +195,8 @@ def _events(events: Sequence[ProofPayload]) -> Iterator[str]:
     yield "|---|---|---|---|"
     for event in [*events[: _EVENTS - 1], *events[_EVENTS - 1 :][-1:]]:
         proof = wording.proof(event, "")
-        program = proof["agent"].split(" ")[0]
-        who = proof["actor"] and proof["actor"] + (f" with {program}" if program else "")
         time = f"{proof['iso'][:10]} {proof['time']}{' or later' if proof['since'] else ''}"
-        cells = [proof["role"], time, proof["revision"] or "not recorded", who or "not recorded"]
+        cells = [proof["role"], time, proof["revision"] or "not recorded", proof["who"] or "not recorded"]
         yield f"| {' | '.join(_cell(text(cell)) for cell in cells)} |"
     yield ""
     if (more := len(events) - _EVENTS) > 0:

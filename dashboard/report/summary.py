@@ -1,18 +1,16 @@
 """Write the beginning of a report: what it covers, and one sentence for each incident."""
 
-from collections import Counter
 from collections.abc import Iterable
-from itertools import chain
 from typing import NamedTuple
 
 from dashboard.presentation import wording
 from dashboard.presentation.changes_before import ChangeRow, rows
 from dashboard.report.contents import Contents, Note
+from timeline.core.actors import short
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import AcknowledgementPayload, CauseProofPayload, FindingGroupPayload
 from timeline.payloads.incidents.making import InView
 
-_AGENTS = 2  # programs that are named for each actor
 _ACTORS = 2
 _EFFECTS = {"observed": "harm was observed", "possible": "harm is possible", "none": "no harm is expected"}
 
@@ -95,18 +93,11 @@ def _instant(moment: int, rows: Iterable[FindingGroupPayload]) -> str:
 
 
 def who(each: InView) -> str:
-    """Return who wrote what the proof shows, with the names of their programs."""
-    agents: dict[str, Counter[str]] = {}
-    for proof in chain.from_iterable(row["proof"] for row in each.rows):
-        if proof["actor"] and proof["user_agent"]:
-            agents.setdefault(proof["actor"], Counter())[proof["user_agent"].split(" ")[0]] += 1
+    """Return who wrote what went wrong."""
     actors = each.incident["actors"]
-    named = []
-    for actor in actors[:_ACTORS]:
-        programs = [program for program, _ in agents.get(actor, Counter()).most_common(_AGENTS)]
-        named.append(f"{actor} with {' and '.join(programs)}" if programs else actor)
     more = f" and {wording.count(len(actors) - _ACTORS)} more" if len(actors) > _ACTORS else ""
-    return f"written by {', '.join(named)}{more}" if named else "written by somebody whom no observation names"
+    names = ", ".join(map(short, actors[:_ACTORS]))
+    return f"written by {names}{more}" if names else "written by somebody whom no observation names"
 
 
 def state(each: InView, contents: Contents) -> str:

@@ -8,10 +8,13 @@ token, by address and program, which several processes may share.
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from timeline.core.entries import Client, ObjectRef
+from timeline.core.entries import WRITER, Client, ObjectRef, writer
 
 KIND = "Actor"
 _OF_MANY = {"leader-election", "metadata-informers", "shared-informers"}  # parts that many programs have
+# What clients send as their user agent that do not set one of their own.
+_LIBRARIES = {"Go-http-client", "OpenAPI-Generator", "Kubernetes", "Mozilla", "okhttp", "python-requests", "node-fetch"}
+_SERVICE_ACCOUNT, _NODE = "system:serviceaccount:", "system:node:"
 
 
 class Sent(Protocol):
@@ -54,8 +57,6 @@ def actor_of(sent: Sent) -> Actor | None:
         return None
     client = sent.client or Client()
     program, component = _parts(sent.user_agent)
-    if component in _OF_MANY:
-        component = f"{component} of {program}"
     named = component or program or sent.actor.rpartition(":")[2]
     process = client.pod_uid or f"{client.address} {program or sent.actor}"
     return Actor(process, named, client.pod, sent.user_agent, sent.actor)
@@ -65,11 +66,57 @@ def actor_of(sent: Sent) -> Actor | None:
 def _parts(user_agent: str) -> tuple[str, str]:
     """Return the program that a user agent names, and the part of it if it names one.
 
-    Programs of Kubernetes write "<program>/<version> (<platform>) kubernetes/<commit>/<part>".
+    Programs of Kubernetes write "<program>/<version> (<platform>) kubernetes/<commit>/<part>", where the part may be
+    the account that it has for this part: "system:serviceaccount:kube-system:job-controller".
     """
     words = user_agent.split()
     if not words:
         return "", ""
     program = words[0].partition("/")[0]
     last = words[-1].split("/")
-    return program, last[-1] if len(words) > 1 and len(last) > 2 and last[0] == "kubernetes" else ""
+    if len(words) < 2 or len(last) < 3 or last[0] != "kubernetes":
+        return program, ""
+    component = last[-1].rpartition(":")[2]
+    return program, f"{component} of {program}" if component in _OF_MANY else component
+
+
+def named(account: str | None, user_agent: str | None) -> str:
+    """Return who made a change, the program before its account: "kubectl (admin)".
+
+    It is the account alone if the user agent names no program, only a library that many programs send with, or the same
+    as the account; the program alone if there is no account; "" if neither is known.
+    """
+    return _named(writer(account, ""), (user_agent or "")[:WRITER])
+
+
+@lru_cache(4096)  # as of `timeline.core.entries.writer`
+def _named(account: str, user_agent: str) -> str:
+    program, component = _parts(user_agent)
+    name = writer(component or program, "")
+    if account and (not name or name in _LIBRARIES or name == account):
+        return account
+    return f"{name} ({account})" if account else name
+
+
+def is_called(name: str, called: str) -> bool:
+    """Return whether somebody whom `named` calls `name` is called so, or has an account of that name."""
+    return called == name or name.endswith(f" ({called})")
+
+
+def short(name: str) -> str:
+    """Return what `named` returned in the words of a list: without an account that says the same as the program, and
+    with the namespace and name of a service account ("argocd (ops/deployer)")."""
+    program, _, account = name.removesuffix(")").partition(" (")
+    if not account:
+        return _short_account(name)
+    if account.rpartition(":")[2] == program:
+        return program
+    if program == "kubelet" and account.startswith(_NODE):
+        return _short_account(account)
+    return f"{program} ({_short_account(account)})"
+
+
+def _short_account(account: str) -> str:
+    if account.startswith(_NODE):
+        return f"kubelet on {account.removeprefix(_NODE)}"
+    return account.removeprefix(_SERVICE_ACCOUNT).replace(":", "/") if account.startswith(_SERVICE_ACCOUNT) else account

@@ -71,13 +71,13 @@ class Clock(StrEnum):
     OBJECT = "object"  # a field of the object: the API server's time before the commit, in whole seconds
 
 
-_WRITER = 253  # the most characters of who made a change; a database index holds it
+WRITER = 253  # the most characters of who made a change; a database index holds it
 
 
 def writer(actor: str | None, user_agent: str | None) -> str:
     """Return who made a change: the account `actor`, or else the program that the user agent names, such as "kubelet";
     "" if neither is known. NUL characters, which PostgreSQL does not accept, are replaced."""
-    return _writer((actor or "")[:_WRITER], (user_agent or "")[:_WRITER])
+    return _writer((actor or "")[:WRITER], (user_agent or "")[:WRITER])
 
 
 @lru_cache(4096)  # a source has few writers and many writes; both are cut before, as clients choose their user agents
@@ -190,7 +190,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     def writer(self) -> str:
         """Return who made the change: the account, or else the program; "" if nothing says it."""
         actor = self.actor
-        return actor if 0 < len(actor) <= _WRITER and "\0" not in actor else writer(actor, self.user_agent)
+        return actor if 0 < len(actor) <= WRITER and "\0" not in actor else writer(actor, self.user_agent)
 
     @property
     def dated(self) -> bool:

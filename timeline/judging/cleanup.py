@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 from timeline.core.entries import ObjectRef
+from timeline.judging.advice import about
+from timeline.judging.advice import resource as resource_of
 
 MOST = 100  # the most objects that the advice of a finding names
 
@@ -14,9 +16,10 @@ def deletion_advice(owner: ObjectRef, leaked: list[ObjectRef], standing: list[Ob
     `leaked` are all such children (at least one), and `standing` are those that still exist.
     """
     kubectl = f"kubectl -n {leaked[0].namespace}" if leaked[0].namespace else "kubectl"
-    resource, volcano = _resource(leaked[0]), owner.group == "batch.volcano.sh"
-    whole = f"{kubectl} delete {_resource(owner)} {owner.name} --cascade=orphan"
+    resource, volcano = resource_of(leaked[0]), owner.group == "batch.volcano.sh"
+    whole = f"{kubectl} delete {resource_of(owner)} {owner.name} --cascade=orphan"
     suspend = f"`vcctl job suspend --namespace {owner.namespace} --name {owner.name}`, or " if volcano else ""
+    yield f"Look: why does it start again and again? The Events in {about('describe', owner)} tell."
     yield (
         f"Stop: {suspend}`{whole} --dry-run=server`, then the same without `--dry-run=server`. "
         "Without `--cascade=orphan` all that it owns goes with it, also what is in use."
@@ -41,8 +44,3 @@ def deletion_advice(owner: ObjectRef, leaked: list[ObjectRef], standing: list[Ob
     else:
         yield "Prevent: find out from the controller's log why it starts anew; the proof names it as the actor."
     yield f'Verify: the count stands still: `watch -n 10 "{kubectl} get {resource} -o name | wc -l"`.'
-
-
-def _resource(ref: ObjectRef) -> str:
-    """Return the name of an object's kind in the form that kubectl accepts, such as job.batch.volcano.sh."""
-    return f"{ref.kind.lower()}.{ref.group}" if ref.group else ref.kind.lower()

@@ -1,9 +1,13 @@
 """Add what connects findings, and the symptoms of incidents."""
 
+from importlib import import_module
+
 import django.contrib.postgres.fields
 import django.contrib.postgres.indexes
 import django.db.models.deletion
 from django.db import migrations, models
+
+_first = import_module("timeline.migrations.0001_squashed_0054")
 
 
 # Until a source is judged again, each of its incidents is its own only symptom.
@@ -132,6 +136,7 @@ class Migration(migrations.Migration):
             model_name="symptom",
             index=models.Index(fields=["source", "identity"], name="symptom_identity"),
         ),
+        _first.Cascade("timeline_symptom", "timeline_separate_symptom"),
         migrations.RunSQL(_SYMPTOMS, migrations.RunSQL.noop),
         migrations.RunSQL(
             """UPDATE timeline_incident SET rules = ARRAY[rule], anchored_in = ARRAY[namespace]""",

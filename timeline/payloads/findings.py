@@ -162,7 +162,7 @@ class SymptomPayload(TypedDict):
     effect: Literal["none", "possible", "observed"]
     effect_text: str  # of the worst finding
     cause: str  # what is behind it, and for how many of its findings; "" where nothing proves a cause
-    actors: list[str]  # who wrote what the proof shows, the most frequent one first
+    actors: list[str]  # who wrote what went wrong, such as "kubectl (admin)", the most frequent one first
     advice: list[str]
     findings: list[str]  # their ids, the gravest first
 

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from timeline.core.actors import is_called
 from timeline.judging.findings import Severity
 from timeline.payloads.findings import IncidentRowPayload, IncidentState
 from timeline.payloads.incidents.making import words
@@ -90,11 +91,15 @@ class IncidentFilter(ActorFilter):
             and (not self.rule or self.rule in row["rules"])
             and (not self.namespace or self.namespace in row["anchored_in"])
             and self.state in ("", row["state"])
-            and (not self.actor or (not row["actors"] if self.actor == NOT_KNOWN else self.actor in row["actors"]))
+            and (not self.actor or _is_by(row["actors"], self.actor))
             and all(word in text for word in self.q.lower().split())
             and (start is None or row["end"] >= start)
             and (end is None or row["start"] <= end)
         )
+
+
+def _is_by(actors: list[str], actor: str) -> bool:
+    return not actors if actor == NOT_KNOWN else any(is_called(each, actor) for each in actors)
 
 
 class SourceIncidentFilter(IncidentFilter, ObjectFilter):

@@ -42,7 +42,7 @@ from timeline.core.entries import Change, Clock, Entry, LogLine, ObjectRef
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
-from timeline.judging.advice import touch_endpoints
+from timeline.judging.advice import kubectl, touch_endpoints
 from timeline.judging.coverage.lines import log_of, need
 from timeline.judging.endpoints.consumers import KUBE_VIP, runs
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
@@ -132,6 +132,7 @@ def _finding(ref: ObjectRef, overlooked: Sequence[_Overlooked]) -> Finding:
         occurrences=occurrences,
         measured=longest(occurrences),
         advice=(
+            f"Look: does the Service still have no address? {kubectl(ref.namespace, 'get service {}', ref.name)}",
             touch_endpoints(ref),
             f"Prevent: upgrade {KUBE_VIP} to v0.9.1 or later.",
             f"Verify: the log of {KUBE_VIP} says that it announces the Service.",

@@ -30,16 +30,17 @@ many, between two states of the ReplicaSet of one generation. No line of Pods is
 ## What to do
 
 Find out whether two controllers ran, or why the controller had not seen its own Pods: an API server or a proxy that
-holds its watch back. Kubernetes 1.36 lets the controller of ReplicaSets wait until it has seen its own writes
-(KEP-5647).
+holds its watch back. If it goes on, restart it. Undo what the surplus Pods did twice. Kubernetes 1.36 lets the
+controller of ReplicaSets wait until it has seen its own writes (KEP-5647).
 """
 
 from collections.abc import Iterator
 
+from timeline.core.actors import actor_of
 from timeline.core.entries import Level
 from timeline.history.lifelines import Track
 from timeline.history.world.world import World
-from timeline.judging.advice import kubectl
+from timeline.judging.advice import about, kubectl, restart
 from timeline.judging.cleanup import MOST
 from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, occurrence
@@ -79,7 +80,10 @@ def judge(owner: Track, world: World) -> Iterator[Finding]:
         affects=tuple(done.pod.ref for each in found for done in each.created)[:MOST],
         count=count,
         advice=(
-            "Look: do two controllers act at a time? Who created the Pods, and who deleted them?",
+            f"Look: do two controllers act at a time? The Events in {about('describe', ref)} tell who created Pods "
+            "and who deleted them.",
+            *restart(actor_of(found[-1].created[-1].moment.entry)),
+            "Clean: see what the surplus Pods did while they ran, and undo what was done twice.",
             "Prevent: find out why the controller had not seen its own Pods: a watch that is held back, a Lease that "
             "was lost; Kubernetes 1.36 lets it wait until it has seen them (KEP-5647).",
             f"Verify: {kubectl(ref.namespace, 'get replicaset {} -w', ref.name)} shows that the numbers stay.",

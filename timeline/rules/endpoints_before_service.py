@@ -46,7 +46,7 @@ from typing import NamedTuple
 from timeline.core.entries import Level
 from timeline.history.lifelines import Name, Track
 from timeline.history.world.world import World
-from timeline.judging.advice import kubectl, ordered
+from timeline.judging.advice import about, kubectl, ordered
 from timeline.judging.coverage.lines import line, need
 from timeline.judging.endpoints.writers import Orphan, last_sign, orphaned, written_by_hand, written_by_kubernetes
 from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, occurrence
@@ -153,6 +153,7 @@ def _early(endpoints: Track, name: Name, world: World) -> Case | None:
         interval=late,
     )
     advice = (
+        f"Look: has the Service an address, and can it be reached? {about('get', service.ref)}",
         "Clean: touch them, so that whoever dropped them looks again: "
         f"{kubectl(ref.namespace, f'annotate {kind.lower()} {{}} looked-at=again --overwrite', ref.name)}.",
         "Prevent: create the Service first. kube-vip looks again by itself from v0.9.1 on.",
@@ -190,6 +191,8 @@ def _orphan(piece: Track, orphan: Orphan, world: World) -> Case | None:
         interval=length,
     )
     advice = (
+        f"Look: who wrote it, and is it still of use? "
+        f"{kubectl(ref.namespace, 'get endpointslice {} -o yaml --show-managed-fields', ref.name)}",
         f"Clean: {kubectl(ref.namespace, 'delete endpointslice {}', ref.name)}.",
         "Prevent: let slices name their Service as owner, so that the garbage collector takes them along.",
         f"Verify: {kubectl(ref.namespace, 'get endpointslice {}', ref.name)} finds none.",

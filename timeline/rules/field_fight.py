@@ -40,13 +40,12 @@ from timeline.core.durations import Length
 from timeline.core.intent import is_tag
 from timeline.history.lifelines import Track
 from timeline.history.world.world import World
-from timeline.judging.advice import kubectl
+from timeline.judging.advice import about, writers_of
 from timeline.judging.coverage.lines import USUAL, line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, occurrence
 from timeline.judging.incidents.fights import Fight, Setting, fights
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
-from timeline.kinds import qualified
 
 TIMES = setting("field-fight", "times", 3, "", "How often one program must take a field back.")
 WITHIN = setting("field-fight", "within", 600, "s", "The time within which a field must be taken back so often.")
@@ -65,7 +64,6 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
         return
     ref, worst = track.ref, max(found, key=lambda each: (each.undone, each.aspect))
     one, other = _managers(worst)
-    resource = ref.kind.lower() if qualified(ref.group, ref.kind) == ref.kind else f"{ref.kind.lower()}.{ref.group}"
     yield Finding(
         rule="field-fight",
         subject=ref,
@@ -75,11 +73,12 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
         occurrences=tuple(sorted((_occurrence(track, each) for each in found), key=lambda each: each.first)),
         count=sum(each.undone for each in found),
         advice=(
+            f"Look: who sets it? {writers_of(ref)} names {one}, {other}, or both.",
+            f"Clean: once one of them leaves it alone, set it to what it should be: {about('edit', ref)}.",
             f"Prevent: decide whether {one} or {other} owns {_field(worst)}, and leave it out of what the other one "
             "sets.",
             "Use server-side apply, which refuses to overwrite a field of another manager.",
-            f"Verify: {kubectl(ref.namespace, f'get {resource} {{}} -o yaml --show-managed-fields', ref.name)} shows "
-            "one manager of it.",
+            f"Verify: {about('get', ref, ' -w')} shows that it stays.",
         ),
     )
 

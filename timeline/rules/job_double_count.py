@@ -168,8 +168,10 @@ def _may_have_succeeded(pod: Track, counted: Moment) -> bool:
 
 
 def _advice(job: Track) -> tuple[str, ...]:
+    pods = kubectl(job.ref.namespace, "get pods -l job-name={}", job.ref.name)
     status = kubectl(job.ref.namespace, "get job {} -o jsonpath='{{.status}}'", job.ref.name)
     return (
+        f"Look: which of its Pods did their work? {pods} shows those that are left.",
         f"Clean: compare what Job {job.ref.name} did with what it should have done, and run what is missing.",
         "Prevent: let nothing but the Job controller write the Job's status.",
         "Upgrade the control plane: Kubernetes 1.34 repairs kubernetes#130103, 1.36 the cause of its kind (KEP-5647).",

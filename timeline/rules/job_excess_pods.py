@@ -34,12 +34,14 @@ Job. It is an error if the excess Pod ran, otherwise a warning.
 
 ## What to do
 
-Upgrade Kubernetes: 1.34 fixes the case of the issue, and 1.36 makes controllers wait for their own writes (KEP-5647).
-Make the work idempotent, or let it take a lock.
+Look at what the Pod did, and delete it if it still runs and the Job needs it no more. Then upgrade Kubernetes: 1.34
+fixes the case of the issue, and 1.36 makes controllers wait for their own writes (KEP-5647). Make the work idempotent,
+or let it take a lock.
 """
 
 from collections.abc import Iterator
 
+from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
@@ -109,11 +111,16 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         summary=f"Pod {pod.ref.name} was created {created}",
         occurrences=(once,),
         measured=once if excess.late else None,
-        advice=_advice(job),
+        advice=_advice(job, pod.ref),
     )
 
 
-def _advice(job: Track) -> tuple[str, ...]:
+def _advice(job: Track, pod: ObjectRef) -> tuple[str, ...]:
+    see = kubectl(job.ref.namespace, "describe pod {}", pod.name)
+    clean = (
+        f"Clean: if it still runs and the Job needs it no more, {kubectl(pod.namespace, 'delete pod {}', pod.name)}. "
+        "Undo what was done twice."
+    )
     idempotent = (
         "Prevent: make the work idempotent, or let each run take a lock: a Job promises at least once, not once."
     )
@@ -123,10 +130,14 @@ def _advice(job: Track) -> tuple[str, ...]:
     if job.last.facts.foreign:
         return (
             "Look: the controller that spec.managedBy names created the Pod. What does its log say?",
+            f"Does the Pod still run, and what did it do? {see}",
+            clean,
             idempotent,
             verify,
         )
     return (
+        f"Look: does the Pod still run, and what did it do? {see}",
+        clean,
         "Prevent: upgrade the control plane: Kubernetes 1.34 repairs kubernetes#130103, 1.36 the cause of its kind "
         "(KEP-5647).",
         idempotent,

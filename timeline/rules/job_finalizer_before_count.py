@@ -40,6 +40,7 @@ wait for their own writes (KEP-5647).
 from collections.abc import Iterator
 from itertools import pairwise
 
+from timeline.core.actors import named, short
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Track, public_uid
 from timeline.history.world.world import World
@@ -94,6 +95,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
     if not reason:
         return
     phase, released = release.ended.facts.phase, release.released
+    remover = short(named(released.actor, released.user_agent))
     proof = [Proof(f"Pod {phase}", pod.ref, release.ended), Proof("finalizer removed", pod.ref, released, Part.ACT)]
     if history.next:
         proof.append(Proof("Job afterwards", job.ref, history.after[-1]))
@@ -113,8 +115,9 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         summary=f"Pod {pod.ref.name} {phase.lower()} and was let go before Job {job.ref.name} had counted it",
         occurrences=(once,),
         advice=(
-            f"Look: who removed the finalizer? {released.actor or 'The recording names no writer'}.",
-            f"Clean: see whether Job {job.ref.name} ran the work again, and whether that did harm.",
+            f"Look: who removed the finalizer? {remover or 'The recording names no writer'}.",
+            f"Clean: see whether Job {job.ref.name} ran the work again, and whether that did harm: "
+            f"{kubectl(job.ref.namespace, 'get pods -l job-name={}', job.ref.name)}.",
             "Prevent: if the Job controller removed it, upgrade: Kubernetes 1.34 repairs kubernetes#130103, 1.36 its "
             "cause (KEP-5647).",
             f"Verify: {kubectl(job.ref.namespace, _STATUS, job.ref.name)} counts each of its Pods.",

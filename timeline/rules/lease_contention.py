@@ -32,7 +32,9 @@ the finding is inconclusive.
 
 ## What to do
 
-Give each scheduler a Lease of its own: `--leader-elect-resource-name=<its --scheduler-name>`. Then restart both.
+Give each scheduler a Lease of its own: `--leader-elect-resource-name=<its --scheduler-name>`, for which `kubectl edit`
+of its Deployment is enough tonight. The role of its account has to allow that Lease. Then see whether what waited has
+gone on.
 """
 
 from collections import defaultdict
@@ -42,7 +44,7 @@ from timeline.core.entries import Level, ObjectRef
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Track
 from timeline.history.world.world import World
-from timeline.judging.advice import kubectl
+from timeline.judging.advice import about, kubectl, own_leases
 from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, occurrence
 from timeline.judging.leases.elections import Election, Handover
@@ -92,7 +94,7 @@ def _finding(election: Election, rivals: list[Handover], verdict: Verdict) -> Fi
     names = sorted({holders.title(term) for term in terms})
     waiting = _waiting(election, rivals)
     effect = _effect(election, waiting)
-    workloads = {name for term in terms if (name := holders.workload(term))}
+    workloads = [last_ref(name, world) for name in sorted({each for each in map(holders.workload, terms) if each})]
     return Finding(
         rule="lease-contention",
         subject=lease.ref,
@@ -100,8 +102,8 @@ def _finding(election: Election, rivals: list[Handover], verdict: Verdict) -> Fi
         verdict=verdict,
         summary=f"Lease {lease.ref.name} was held in turn by {' and '.join(names)}",
         occurrences=tuple(_occurrence(election, handover, verdict, effect) for handover in rivals),
-        advice=_advice(lease, names),
-        affects=(*(last_ref(name, world) for name in sorted(workloads)), *waiting[:AFFECTED]),
+        advice=_advice(lease, names, workloads),
+        affects=(*workloads, *waiting[:AFFECTED]),
     )
 
 
@@ -164,10 +166,12 @@ def _waited_until(pod: Track, world: World) -> int:
     return world.last if pod.until is None else pod.until
 
 
-def _advice(lease: Track, names: list[str]) -> tuple[str, ...]:
+def _advice(lease: Track, names: list[str], workloads: list[ObjectRef]) -> tuple[str, ...]:
     return (
-        f"Prevent: give each of {' and '.join(names)} its own Lease, and restart them: for schedulers "
-        "`--leader-elect-resource-name` with the name of the scheduler.",
-        "Let whatever installs them, such as a chart, name the Lease after the release.",
+        f"Look: who leads now? {about('get', lease.ref, ' -o yaml')} names the holder.",
+        *own_leases(workloads),
+        "Clean: see whether what waited for the one that did not lead has gone on.",
+        f"Prevent: give each of {' and '.join(names)} its own Lease: let whatever installs them, such as a chart, name "
+        "it after the release.",
         f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -w', lease.ref.name)} keeps one holder.",
     )

@@ -33,10 +33,11 @@ server? Where the pause matters, run two replicas, so that the other one takes o
 
 from collections.abc import Iterator
 
+from timeline.core.actors import actor_of
 from timeline.core.entries import Change
 from timeline.history.lifelines import Moment, Track
 from timeline.history.world.world import World
-from timeline.judging.advice import kubectl
+from timeline.judging.advice import delete_pod, kubectl
 from timeline.judging.coverage.lines import OWNERS, line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, occurrence, worst
 from timeline.judging.leases.elections import Election
@@ -69,6 +70,7 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
     if not expired:
         return
     longest = worst(expired)
+    see = kubectl(lease.ref.namespace, "get lease {} -o yaml", lease.ref.name)
     others = f", the longest of {len(expired)} such times" if len(expired) > 1 else ""
     yield Finding(
         rule="lease-expired",
@@ -79,13 +81,21 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
         occurrences=expired,
         measured=longest,
         advice=(
-            "Look: what happened to the holder at that time? Its node, its container's last state, how long its "
+            f"Look: what happened to the holder that {see} names? Its node, its container's last state, how long its "
             "requests took.",
+            *_end(expired[-1]),
+            "Clean: see whether what the holder does has caught up since.",
             "Prevent: run a second replica where the pause matters: it takes over when the duration has run out.",
-            f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -o yaml', lease.ref.name)} names a holder, and its "
-            "`renewTime` moves on.",
+            f"Verify: {see} names a holder, and its `renewTime` moves on.",
         ),
     )
+
+
+def _end(last: Occurrence) -> Iterator[str]:
+    """Yield how to end a holder that has not renewed the Lease since, if its token tells in which Pod it runs."""
+    command = delete_pod(actor_of(last.proof[0].moment.entry))
+    if last.open and command:
+        yield f"Stop: if the holder hangs, {command} ends it, so that another one can take over."
 
 
 def _pauses(lease: Track) -> Iterator[tuple[int, int | None]]:

@@ -76,7 +76,9 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
         occurrences=tuple(stretches),
         measured=most,
         advice=(
-            "Look: why did each holder lose it? Its container's last state and its log tell.",
+            "Look: why did each holder lose it? Its container's last state and its log tell; "
+            f"{kubectl(lease.ref.namespace, 'get lease {} -o yaml', lease.ref.name)} names the one of now.",
+            "Clean: see whether what the holder does has caught up since.",
             "Prevent: look at how long the API server takes to answer: who cannot renew in time has to give up.",
             f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -w', lease.ref.name)} keeps one holder.",
         ),

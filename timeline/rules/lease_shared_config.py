@@ -30,7 +30,8 @@ the lack of its deletion shows this, the finding is inconclusive.
 
 ## What to do
 
-Give each scheduler a Lease of its own: `--leader-elect-resource-name=<its --scheduler-name>`.
+Give each scheduler a Lease of its own: `--leader-elect-resource-name=<its --scheduler-name>`, and let the role of its
+account allow that Lease. The finding has the command for each workload.
 """
 
 from collections.abc import Iterator
@@ -38,7 +39,7 @@ from collections.abc import Iterator
 from timeline.core.entries import Change, Level
 from timeline.history.lifelines import Key, Name, Track
 from timeline.history.world.world import World
-from timeline.judging.advice import kubectl
+from timeline.judging.advice import kubectl, own_leases
 from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
 from timeline.judging.leases.holders import WORKLOADS, last_ref
@@ -88,7 +89,10 @@ def _finding(lease: Name, users: list[Track], world: World) -> Iterator[Finding]
         summary=f"{titles} elect on one Lease {lease.name}, but schedule for {' and for '.join(names)}",
         occurrences=tuple(_occurrence(lease, clash) for clash in clashes),
         advice=(
-            "Prevent: give each a Lease of its own: `--leader-elect-resource-name` with the name of its scheduler.",
+            f"Look: who leads now? {kubectl(lease.namespace, 'get lease {} -o yaml', lease.name)} names the holder.",
+            *own_leases(user.ref for user in sharing.values()),
+            "Clean: see whether Pods that waited for the one that did not lead have been scheduled.",
+            "Prevent: let whatever installs them, such as a chart, name the Lease after the scheduler.",
             f"Verify: {kubectl(lease.namespace, 'get lease {} -w', lease.name)} keeps one holder.",
         ),
         affects=tuple(user.ref for user in sharing.values()),

@@ -71,6 +71,8 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
     if not thefts:
         return
     soonest = min(thefts, key=lambda theft: theft.length)
+    words = "get lease {} -o yaml --show-managed-fields"
+    see = kubectl(lease.ref.namespace, words, lease.ref.name)
     times = f"{len(thefts)} times" if len(thefts) > 1 else f"{soonest.interval} after its holder had renewed it"
     yield Finding(
         rule="lease-stolen",
@@ -81,7 +83,8 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
         occurrences=tuple(thefts),
         measured=soonest,
         advice=(
-            "Look: who wrote the take-over? The proof has the actor and the user agent.",
+            f"Look: who wrote the take-over? The proof names the program, and {see} who wrote last.",
+            "Clean: both may have led for a time: see whether something was done twice.",
             "Prevent: give each program a Lease of its own, such as by `--leader-elect-resource-name`.",
             "Do not edit a Lease by hand: let its holder release it, or wait for the end of its term.",
             f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -w', lease.ref.name)} keeps one holder.",

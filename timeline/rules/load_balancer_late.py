@@ -34,9 +34,9 @@ inconclusive, because an earlier address may be among them.
 
 ## What to do
 
-Upgrade kube-vip to v0.9.1 or later. Until then touch the EndpointSlice of the Service, or restart the Pod that should
-announce it. For other classes, look for the Service's name in the log of the controller. Where load balancers usually
-take longer than 30 s, raise the setting.
+Touch the EndpointSlice of the Service, or the Service itself, so that its controller looks again, or restart the Pod
+that should announce it. Upgrade kube-vip to v0.9.1 or later. For other classes, look for the Service's name in the log
+of the controller. Where load balancers usually take longer than 30 s, raise the setting.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ from collections.abc import Iterator
 from timeline.core.entries import Clock
 from timeline.history.lifelines import Track
 from timeline.history.world.world import World
-from timeline.judging.advice import kubectl, touch_endpoints
+from timeline.judging.advice import about, kubectl, touch_endpoints
 from timeline.judging.coverage.lines import line, need
 from timeline.judging.endpoints.load_balancers import READY, REQUESTED, Peers, Wait, first_long_wait, peers_of
 from timeline.judging.findings import Effect, Finding, Proof, Status, occurrence
@@ -133,10 +133,17 @@ def _effect(wait: Wait, peers: Peers) -> tuple[Effect, str]:
 def _advice(service: Track, wait: Wait) -> tuple[str, ...]:
     ref = service.ref
     verify = f"Verify: {kubectl(ref.namespace, 'get service {}', ref.name)} shows its external address."
+    look = f"Look: what do the Events in {about('describe', ref)} say?"
     if "kube-vip" in f"{wait.facts.balancer_class} {wait.came.user_agent if wait.came else ''}":
         return (
+            look,
             touch_endpoints(ref),
             "Prevent: upgrade kube-vip to v0.9.1 or later.",
             verify,
         )
-    return ("Look: does the log of the controller that serves its class name the Service? If not, restart it.", verify)
+    touch = kubectl(ref.namespace, "annotate service {} looked-at=again --overwrite", ref.name)
+    return (
+        f"{look} Does the log of the controller that serves its class name it?",
+        f"Stop: touch the Service, so that the controller looks again: {touch}. Restart the controller if it does not.",
+        verify,
+    )

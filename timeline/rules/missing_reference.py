@@ -45,7 +45,7 @@ from timeline.core.entries import Change, Clock, Level, ObjectRef
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
-from timeline.judging.advice import kubectl
+from timeline.judging.advice import about, kubectl
 from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Part, Proof, occurrence
 from timeline.judging.references.missing import (
@@ -232,9 +232,15 @@ def _advice(user: Track, name: Name) -> tuple[str, ...]:
     what = f"{name.kind} {name.name}"
     yours = f"{user.ref.kind} {user.ref.name}"
     see = f"Verify: {kubectl(name.namespace, f'get {name.kind.lower()} {{}}', name.name)} shows it."
+    kind = name.kind.lower()
+    tonight = (
+        f"Look: does {yours} still wait, as {about('describe', user.ref)} tells? Is there one under another name, as "
+        f"{kubectl(name.namespace, f'get {kind}')} lists them?",
+        f"Clean: create {what} if it is still missing; {yours} then goes on by itself.",
+    )
     if user.ref.kind != "Pod":
-        return f"Prevent: create {what} before {yours}, or correct the name in its volumes.", see
+        return *tonight, f"Prevent: create {what} before {yours}, or correct the name in its volumes.", see
     create = f"Prevent: create {what} before {yours}, or correct the name in its template."
     if name.kind in {"ConfigMap", "Secret"}:
         create += " Mark it `optional: true` where the container can do without."
-    return create, see
+    return *tonight, create, see

@@ -43,12 +43,12 @@ Service, let it publish addresses that are not ready yet: in a Volcano job with 
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from timeline.core.entries import Level
+from timeline.core.entries import Level, ObjectRef
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.tracks import began
 from timeline.history.world.world import World
-from timeline.judging.advice import kubectl
+from timeline.judging.advice import kubectl, repair_lookups
 from timeline.judging.coverage.lines import OWNERS, line, need
 from timeline.judging.findings import Effect, Finding, Part, Proof, occurrence
 from timeline.judging.references.endings import surely_live
@@ -118,7 +118,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         summary=f"Pod {pod.ref.name} was created {late} before its Service {subdomain}",
         occurrences=(once,),
         measured=once,
-        advice=_advice(service, world),
+        advice=_advice(pod.ref, service, world),
     )
 
 
@@ -183,7 +183,7 @@ def _when(failed: Moment, came: Moment) -> str:
     return f"{between(failed, came)} before the Service came"
 
 
-def _advice(service: Track, world: World) -> tuple[str, ...]:
+def _advice(pod: ObjectRef, service: Track, world: World) -> tuple[str, ...]:
     owner = world.owner_of(service)
     if owner and owner.ref.group == "batch.volcano.sh":
         publish = 'Prevent: give the plugin its argument in the job: `svc: ["--publish-not-ready-addresses=true"]`.'
@@ -191,4 +191,5 @@ def _advice(service: Track, world: World) -> tuple[str, ...]:
         publish = "Prevent: set `publishNotReadyAddresses: true` in the Service, and create it before the Pods."
     retry = "Let the workload retry its DNS lookups when it starts, or wait for them in an init container."
     addresses = kubectl(service.ref.namespace, "get endpointslices -l kubernetes.io/service-name={}", service.ref.name)
-    return (publish, retry, f"Verify: {addresses} names the Pods, and the log of none tells of a failed lookup.")
+    verify = f"Verify: {addresses} names the Pods, and the log of none tells of a failed lookup."
+    return (*repair_lookups(pod), publish, retry, verify)

@@ -31,8 +31,9 @@ ended.
 
 ## What to do
 
-Find out who deletes the Service: the actor of the proof. In a Volcano job with the svc plugin, avoid policies that
-restart single Pods, or let the workload retry its DNS lookups.
+Look whether the Pods failed meanwhile, and delete those that have given up, so that their owner creates others. Find
+out who deletes the Service: the actor of the proof. In a Volcano job with the svc plugin, avoid policies that restart
+single Pods, or let the workload retry its DNS lookups.
 """
 
 from collections.abc import Iterator
@@ -40,10 +41,10 @@ from functools import reduce
 from typing import NamedTuple
 
 from timeline.core.durations import Length
-from timeline.core.entries import Level
+from timeline.core.entries import Level, ObjectRef
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
-from timeline.judging.advice import kubectl
+from timeline.judging.advice import kubectl, repair_lookups
 from timeline.judging.coverage.lines import OWNERS, line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, longest, occurrence
 from timeline.judging.references.endings import namespace_ended, owner_ended, surely_live
@@ -116,7 +117,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         summary=f"Service {subdomain} was away{times} under Pod {pod.ref.name}{_still(gaps[-1])}",
         occurrences=occurrences,
         measured=longest(occurrences),
-        advice=_advice(gaps[0].service, world),
+        advice=_advice(pod.ref, gaps[0].service, world),
     )
 
 
@@ -205,17 +206,19 @@ def _effect(pod: Track, gap: Gap, world: World) -> tuple[Effect, str]:
     return Effect.POSSIBLE, f"{{names}} ran meanwhile; {no_failure(pod, gap.went, gap.back or gap.ended, world)}"
 
 
-def _advice(service: Track, world: World) -> tuple[str, ...]:
+def _advice(pod: ObjectRef, service: Track, world: World) -> tuple[str, ...]:
     owner = world.owner_of(service)
     retry = "Let the workload retry its DNS lookups: a running Pod has lost its name meanwhile."
     watch = kubectl(service.ref.namespace, "get service {} -w --output-watch-events", service.ref.name)
     verify = f"Verify: {watch} shows no DELETED while the Pods run."
     if owner and owner.ref.group == "batch.volcano.sh":
         return (
+            *repair_lookups(pod),
             "Prevent: the job's restart policy deletes and re-creates the Service: restart the whole job, or none of "
             "its Pods.",
             'Give the plugin its argument in the job: `svc: ["--publish-not-ready-addresses=true"]`.',
             retry,
             verify,
         )
-    return ("Prevent: change the Service in place instead of deleting and creating it.", retry, verify)
+    change = "Prevent: change the Service in place instead of deleting and creating it."
+    return (*repair_lookups(pod), change, retry, verify)

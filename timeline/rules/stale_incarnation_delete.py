@@ -33,9 +33,11 @@ the owner before it acts.
 
 from collections.abc import Iterator
 
+from timeline.core.actors import actor_of
 from timeline.core.entries import Level
 from timeline.history.lifelines import Track
 from timeline.history.world.world import World
+from timeline.judging.advice import about, restart
 from timeline.judging.coverage.lines import CREATORS, events, line, need
 from timeline.judging.findings import Cause, Effect, Finding, Part, Proof, occurrence
 from timeline.judging.references.gone_owners import MistakenDeletion, mistaken_deletion
@@ -96,8 +98,9 @@ def judge(child: Track, world: World) -> Iterator[Finding]:
         measured=once,
         cause=_cause(child, found),
         advice=(
-            "Look: what else did the process of the controller delete? Restart it, so that it reads everything anew.",
-            f"Clean: see whether {named} lacks anything that it had.",
+            f"Look: what else did {found.actor} delete? The Events in {about('describe', owner)} name some of it.",
+            *restart(actor_of(found.done.entry)),
+            f"Clean: see whether {named} lacks anything that it had, and create that again.",
             "Prevent: find out which API server answered the controller's list, and why its cache was behind.",
             "Verify: the controller's Events name the UID of the owner that exists.",
         ),

@@ -28,9 +28,10 @@ have been some time before it acted, so nothing proves that its watch was behind
 
 ## What to do
 
-Find out why the controller's copy was old: an API server or a proxy that holds its watch back, a queue that is too
-long, requests that are throttled. Kubernetes 1.36 lets the controllers of Jobs, ReplicaSets, DaemonSets and
-StatefulSets wait until they have seen their own writes.
+See whether the owner has the children that it asks for now, and restart the controller if it goes on. Find out why its
+copy was old: an API server or a proxy that holds its watch back, a queue that is too long, requests that are throttled.
+Kubernetes 1.36 lets the controllers of Jobs, ReplicaSets, DaemonSets and StatefulSets wait until they have seen their
+own writes.
 """
 
 from collections.abc import Iterator
@@ -38,6 +39,7 @@ from collections.abc import Iterator
 from timeline.core.entries import Level
 from timeline.history.lifelines import Track
 from timeline.history.world.world import World
+from timeline.judging.advice import about, restart
 from timeline.judging.copies import spans
 from timeline.judging.copies.spans import LAG
 from timeline.judging.copies.staleness import StaleAct, stale_acts
@@ -87,7 +89,11 @@ def judge(child: Track, world: World) -> Iterator[Finding]:
         occurrences=occurrences,
         measured=longest(occurrences),
         advice=(
-            f"Look: are the other children of {owner.kind} {owner.name} of that time as they should be?",
+            f"Look: are the other children of {owner.kind} {owner.name} of that time as they should be? "
+            f"{about('describe', owner)}",
+            *restart(first.actor),
+            f"Clean: compare {ref.kind} {ref.name} with what {owner.kind} {owner.name} asks for now: "
+            f"{about('get', owner, ' -o yaml')}.",
             "Prevent: find out why the copy was old: a watch that is held back, a long queue, throttled requests; "
             "Kubernetes 1.36 lets its controllers wait until they have seen their own writes.",
             "Verify: the Events of this controller name the newest revision of what they are about.",

@@ -28,7 +28,8 @@ the other write had been answered, so no race between the two explains the confl
 ## What to do
 
 Look at the actor of the refused request. A controller whose copy stands still watches through an API server or a proxy
-that lags behind, or it is overloaded: compare its watch with that of other clients, and look at its queues.
+that lags behind, or it is overloaded: restart it if it goes on, compare its watch with that of other clients, and look
+at its queues.
 """
 
 from collections import defaultdict
@@ -39,6 +40,7 @@ from timeline.core.durations import Length
 from timeline.core.entries import Clock, Level, Request
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
+from timeline.judging.advice import restart, writers_of
 from timeline.judging.copies import spans
 from timeline.judging.coverage.lines import USUAL, line, need
 from timeline.judging.findings import Effect, Finding, Link, Occurrence, Part, Proof, joined, longest, occurrence
@@ -117,7 +119,10 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
         measured=longest(occurrences),
         count=count,
         advice=(
-            "Look: what else did the actor of the refused request do on the strength of this copy?",
+            f"Look: what else did {who} do on its copy of {track.ref.kind} {track.ref.name}? "
+            f"{writers_of(track.ref)} shows who has written what stands.",
+            *restart(most),
+            "Clean: the refused updates changed nothing; see whether what they were to write has been written since.",
             "Prevent: compare its watch with that of other clients; a proxy or an API server may hold it back.",
             'Verify: `apiserver_request_total{code="409"}` of that client no longer grows.',
         ),

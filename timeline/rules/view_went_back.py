@@ -45,6 +45,7 @@ from timeline.core.durations import Length
 from timeline.core.entries import Level, Request, revision
 from timeline.history.lifelines import Key, Moment, Name, Track, name_of
 from timeline.history.world.world import World
+from timeline.judging.advice import kubectl, resource, restart
 from timeline.judging.copies import spans
 from timeline.judging.copies.past_acts import PastAct, past_act
 from timeline.judging.coverage.lines import USUAL, line, need
@@ -160,6 +161,7 @@ def _without_revision(scope: Name, world: World) -> Track | None:
 def _finding(actor: Actor, returns: list[_Return], world: World) -> Finding:
     occurrences = tuple(_occurrence(actor, each, world) for each in returns[:_SHOWN])
     kinds = sorted({each.older.ref.kind for each in returns})
+    see = kubectl("", "get {} -A", resource(returns[0].older.ref))
     return Finding(
         rule="view-went-back",
         subject=actor.ref,
@@ -170,7 +172,9 @@ def _finding(actor: Actor, returns: list[_Return], world: World) -> Finding:
         measured=longest(occurrences),
         count=len(returns),
         advice=(
-            "Look: what did the client write while it saw the past?",
+            f"Look: what did {actor} write while it saw the past?",
+            *restart(actor),
+            f"Clean: compare what it created and deleted then with what was asked for: {see} shows what there is.",
             "Prevent: find out which API server answered its list, and why the cache of that server was behind.",
             "Verify: each of its watches goes on from a revision that is not older than the one before.",
         ),

@@ -27,9 +27,9 @@ writes after it had answered the take-over.
 
 ## What to do
 
-Find out what stopped the old leader: its node, its CPU limit, its connection to the API server. A process should end
-when it loses its Lease, and its renew deadline should be shorter than the duration of the Lease. Look at each object
-that both have written.
+End the process of the old leader, if it still runs. Find out what stopped it: its node, its CPU limit, its connection
+to the API server. A process should end when it loses its Lease, and its renew deadline should be shorter than the
+duration of the Lease. Look at each object that both have written.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ from timeline.core.actors import actor_of
 from timeline.core.entries import Level
 from timeline.history.lifelines import Name, Track
 from timeline.history.world.world import World
-from timeline.judging.advice import kubectl
+from timeline.judging.advice import delete_pod, kubectl, writers_of
 from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Link, Occurrence, Part, Proof, Root, occurrence
 from timeline.judging.leases.lost import LateWrite, late_writes
@@ -72,6 +72,7 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
     for several in by_object.values():
         occurrences = tuple(sorted((_occurrence(late, world) for late in several), key=lambda each: each.first))
         ref, name = max((late.track.ref for late in several), key=lambda each: bool(each.uid)), lease.ref.name
+        see = kubectl(lease.ref.namespace, "get lease {} -o yaml", name)
         latest = max(occurrences, key=lambda each: (each.length, -each.first))
         yield Finding(
             rule="write-after-lease-lost",
@@ -83,8 +84,9 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
             occurrences=occurrences,
             measured=latest,
             advice=(
-                _end(several[-1]),
-                f"Clean: look at {ref.kind} {ref.name}, which two processes may have written.",
+                f"Look: does the process of the old holder still run? {see} names the new one.",
+                *_end(several[-1]),
+                f"Clean: look at {ref.kind} {ref.name}, which two processes may have written: {writers_of(ref)}.",
                 "Prevent: find out what stopped the old holder (its node, its CPU limit, its connection), and let it "
                 "end when it loses its Lease.",
                 "Verify: only the holder of the Lease writes.",
@@ -92,13 +94,10 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
         )
 
 
-def _end(late: LateWrite) -> str:
-    """Return how to end the process of the old holder, as far as its token tells in which Pod it ran."""
-    actor = late.old.actor
-    namespace = actor.user.removeprefix("system:serviceaccount:").partition(":")[0]
-    if not actor.pod or namespace == actor.user:
-        return "Look: does the process of the old holder still run? It should have ended."
-    return f"Stop: {kubectl(namespace, 'delete pod {}', actor.pod)} ends the old holder, if it still runs."
+def _end(late: LateWrite) -> Iterator[str]:
+    """Yield how to end the process of the old holder, as far as its token tells in which Pod it ran."""
+    if command := delete_pod(late.old.actor):
+        yield f"Stop: {command} ends the old holder, if it still runs."
 
 
 def _occurrence(late: LateWrite, world: World) -> Occurrence:

@@ -25,8 +25,9 @@ if it was refused with 409 Conflict, 409 AlreadyExists or 404 NotFound.
 
 ## What to do
 
-Look at the client's log about this object. A controller should compare the object with what it wants before it writes,
-and wait longer after each refusal.
+Look at the client's log about this object, restart the client if it goes on, and see then whether the object is as it
+should be. A controller should compare the object with what it wants before it writes, and wait longer after each
+refusal.
 """
 
 from bisect import bisect_left
@@ -38,6 +39,7 @@ from timeline.core.durations import Length
 from timeline.core.entries import FOREVER, Level, Request
 from timeline.history.lifelines import Track
 from timeline.history.world.world import World
+from timeline.judging.advice import about, restart, writers_of
 from timeline.judging.coverage.lines import USUAL, line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, occurrence
 from timeline.judging.requests import moment_of
@@ -79,19 +81,24 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
         in_vain = request.code in _IN_VAIN and request.verb not in _READS
         if in_vain and (actor := actor_of(request)):
             by_actor[actor].append(request)
-    occurrences = [_occurrence(track, actor, storm) for actor, sent in by_actor.items() for storm in _storms(sent)]
-    if not occurrences:
+    storms = [(actor, storm) for actor, sent in by_actor.items() for storm in _storms(sent)]
+    if not storms:
         return
+    busiest = max(storms, key=lambda each: len(each[1]))[0]
+    occurrences = [_occurrence(track, actor, storm) for actor, storm in storms]
     occurrences.sort(key=lambda each: (each.first, each.last, each.headline))
+    ref = track.ref
     worst = max(occurrences, key=lambda each: (len(each.proof), each.length, -each.first))
     yield Finding(
         rule="write-storm",
-        subject=track.ref,
+        subject=ref,
         verdict=Verdict.EXACT,
-        summary=worst.headline.format(subjects=f"{track.ref.kind} {track.ref.name}"),
+        summary=worst.headline.format(subjects=f"{ref.kind} {ref.name}"),
         occurrences=tuple(occurrences),
         advice=(
-            "Look: what does the log of the client say about this object? Restart it or scale it down if it does harm.",
+            f"Look: what does the log of {busiest} say about this object? {writers_of(ref)} shows who has written it.",
+            *restart(busiest),
+            f"Clean: when it has stopped, see whether {about('get', ref, ' -o yaml')} is as it should be.",
             "Prevent: a controller should compare before it writes, and wait longer after each refusal.",
             "Verify: the requests of this client about this object become fewer.",
         ),

@@ -200,7 +200,7 @@ def test_no_name_becomes_markup(opened: Open, tmp_path: Path) -> None:
     page = opened(recording)
     expect(page.locator(".lane-name", has_text=EVIL)).to_be_visible()
     expect(page.locator("#finding-list")).to_contain_text(EVIL)
-    expect(page.locator(".sentences")).to_contain_text("written by <b>x")
+    expect(page.locator(".sentences")).to_contain_text("written by vc-cm-head (<b>x)")
     expect(page.locator(".full").first).to_contain_text(EVIL)
     expect(page.locator(".full .events").first).to_contain_text("<b>x")
     expect(page.locator("h1")).to_contain_text("<script><img")

@@ -22,9 +22,11 @@ from timeline.models import (
     Incident,
     Silence,
     Source,
+    Symptom,
     Upload,
 )
 from timeline.queries.incidents import lists
+from timeline.storage.judged import incidents
 from timeline.storage.people import acknowledgements, baselines
 from timeline.storage.permitted.limits import Permitted, seeing
 
@@ -47,6 +49,9 @@ def mine(client: Client, sample: Source) -> Client:
 def incidents_of_reader(sample: Source) -> tuple[list[str], list[str]]:
     """Return the identities of incidents that a reader of one namespace sees whole, and of those that involve another
     namespace, too. The sample has none of the second sort, so one of its incidents is changed into one."""
+    apart = Finding.objects.filter(source=sample, rule="pod-before-service")
+    apart.update(incident=Symptom.objects.get(source=sample, rule="pod-before-service").identity)
+    incidents.write(sample)
     divided = Incident.objects.filter(source=sample, namespaces=[MINE]).order_by("identity")[:1].get()
     for row in Finding.objects.filter(source=sample, incident=divided.identity):
         times = {"first": microseconds(row.first), "last": microseconds(row.last)}

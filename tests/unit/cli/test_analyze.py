@@ -254,7 +254,7 @@ def test_commands_are_not_broken_however_narrow_the_terminal() -> None:
 def test_the_proof_says_who_wrote_and_with_what_and_breaks_between_its_parts() -> None:
     lines = printed(SAMPLE, "--rule", "service-gap", columns=70).splitlines()
     assert "        2026-11-21T07:52:00.841106Z · Service deleted · revision 582 ·" in lines
-    assert any(line.startswith("          admin with vc-cm-head/v0.0.0 ·") for line in lines)
+    assert any(line.startswith("          vc-cm-head (admin) ·") for line in lines)
     written = printed(DATA / "objects/watch", "--rule", "pod-before-service")
     assert "Service created · revision 592 · vc-cm-head ·" in written
 

@@ -28,7 +28,7 @@ def test_it_lists_what_changed_before_a_time(shop: Path, capsys: pytest.CaptureF
     assert shown.startswith("What changed before 2026-11-21 12:01:15.000 UTC, in 30 minutes\n1. ")
     assert "Deployment web: image of web shop:1 → shop:2" in shown
     assert "ConfigMap settings: data changed" in shown
-    assert "by alice with kubectl" in shown
+    assert "by kubectl (alice)" in shown
     words = " ".join(shown.split())
     assert "3 steps of the rollout; the last one listed: ReplicaSet web-2: replicas 1 → 2 at 12:01:11" in words
     assert "Deployment other" not in shown

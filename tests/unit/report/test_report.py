@@ -132,11 +132,11 @@ def test_it_begins_with_a_sentence_for_each_incident(written: str) -> None:
     summary = text[text.index("10 findings Summary") : text.index("Incidents Deployment")]
     assert (
         "warning: Service ring was away under 3 Pods, 2 times, from 2026-11-21 07:52:00.841 to 07:52:07.232 UTC, "
-        "written by admin with vc-cm-head/v0.0.0: harm is possible (for example: ring-steady-0, -1, -2 ran "
+        "written by vc-cm-head (admin): harm is possible (for example: ring-steady-0, -1, -2 ran "
     ) in summary
     assert (
-        "but schedule for vs-offline and for vs-online, since 2026-11-21 07:51:47.041 UTC, written by admin with "
-        "kubectl/v1.32.4: harm is possible (only one of the two can schedule); ongoing when the recording ends. Details"
+        "but schedule for vs-offline and for vs-online, since 2026-11-21 07:51:47.041 UTC, written by kubectl "
+        "(admin): harm is possible (only one of the two can schedule); ongoing when the recording ends. Details"
     ) in summary
     headings = re.findall(
         r"<h2 id=\"[^\"]*-title\">([^<]+)</h2>", re.sub(r"<dialog.*?</dialog>", "", written, flags=re.DOTALL)

@@ -149,11 +149,11 @@ def test_it_has_the_same_sentences_and_counts_as_the_page() -> None:
     assert "**6 incidents · 10 findings**" in written
     assert (
         "- **Warning** · Service ring was away under 3 Pods, 2 times, from 2026-11-21 07:52:00.841 to 07:52:07.232 "
-        "UTC, written by admin with vc-cm-head/v0.0.0: harm is possible (for example: ring-steady-0, -1, -2 ran "
+        "UTC, written by vc-cm-head (admin): harm is possible (for example: ring-steady-0, -1, -2 ran "
         "meanwhile; no container failure seen until the recording ends 58 s later; Job ring failed after 12.7 s); "
         "over.\n"
     ) in written
-    assert "| Service deleted | 2026-11-21 07:52:00.841106 | 582 | admin with vc-cm-head/v0.0.0 |" in written
+    assert "| Service deleted | 2026-11-21 07:52:00.841106 | 582 | vc-cm-head (admin) |" in written
     assert "- Verify: `kubectl -n vol-restart get service ring -w --output-watch-events` shows no DELETED" in written
     assert f"of {len(rulebook())} rules cannot judge this recording" in written
     assert causeline("report", SAMPLE, "-o", "-", "--format", "markdown")[1] == written

@@ -41,8 +41,9 @@ def test_every_retry_of_the_volcano_controller_leaks_a_claim_and_all_are_one_fin
     assert documents.finding(found)["count"] == 7
 
 
-def test_the_advice_stops_cleans_prevents_and_verifies_with_commands_to_copy() -> None:
-    stop, clean, compare, prevent, verify = the_one(RETRIES).advice
+def test_the_advice_looks_stops_cleans_prevents_and_verifies_with_commands_to_copy() -> None:
+    look, stop, clean, compare, prevent, verify = the_one(RETRIES).advice
+    assert "`kubectl -n vol-runaway describe job.batch.volcano.sh train`" in look
     assert "`kubectl -n vol-runaway delete job.batch.volcano.sh train --cascade=orphan --dry-run=server`" in stop
     assert "train-pvc-rxtylzrd1b0l train-pvc-xf93zdbu8dna" in clean and "--dry-run=server" in clean and "UID" in clean
     assert "train-pvc-x6isrlgxo412" not in clean and "dataset" not in clean

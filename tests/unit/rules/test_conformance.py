@@ -27,7 +27,7 @@ from timeline.core.entries import Observation
 from timeline.core.machine.spill import Spill, Spilling
 from timeline.history.world.world import World
 from timeline.judge import rulebook
-from timeline.judging.advice import STEPS, steps
+from timeline.judging.advice import STEPS, commands, steps
 from timeline.judging.coverage.judgeable import judgeable
 from timeline.judging.findings import Finding
 from timeline.payloads.incidents.making import places_of_findings
@@ -124,6 +124,9 @@ def check_advice(finding: Finding) -> None:
     begun = [line.partition(":")[0] for line in finding.advice if line.partition(":")[0] in STEPS]
     assert begun == sorted(begun, key=STEPS.index)
     assert parts[-1].name == "Verify"
+    tonight = {step.name: step.lines for step in parts if step.name in {"Look", "Stop", "Clean"}}
+    assert "Look" in tonight and len(tonight) > 1, f"{finding.rule} has nothing to do tonight"
+    assert any(commands(line) for lines in tonight.values() for line in lines)
     for command in "".join(line for step in parts for line in step.lines).split("`")[1::2]:
         shlex.split(command)
     assert wrong_advice(finding) == []

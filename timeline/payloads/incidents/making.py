@@ -26,6 +26,7 @@ from timeline.payloads.findings import (
     SymptomRowPayload,
     VerdictName,
 )
+from timeline.payloads.incidents import advice
 from timeline.payloads.incidents import symptoms as of_symptoms
 from timeline.payloads.incidents.occurrences import rank
 from timeline.payloads.incidents.symptoms import Part, Symptom, anchor_payload, symptoms_of
@@ -177,7 +178,10 @@ class Incident:
 
     @property
     def advice(self) -> list[str]:
-        return list(dict.fromkeys(line for each in self.symptoms for line in each.gravest.advice))
+        """What to do, step by step: the steps that end the cause take the place of those of its symptoms."""
+        roots = [each.root for each in self.episodes if each.root] if self.root else []
+        given = [advice.Symptom(each.rule, each.gravest.advice, each.anchor) for each in self.symptoms]
+        return advice.advice(next(iter(roots), None), given)
 
     @property
     def roots(self) -> list[int]:

@@ -7,9 +7,10 @@ a window are derived from these. This module is pure.
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from timeline.core.actors import named
 from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Name
-from timeline.judging.findings import Finding, Occurrence, digest
+from timeline.judging.findings import Finding, Occurrence, Part, digest
 from timeline.judging.incidents.partition import Piece, pieces_of
 from timeline.payloads import documents
 from timeline.payloads.documents import proof_payload, proofs
@@ -25,7 +26,10 @@ def occurrence(finding: Finding, each: Occurrence, number: Callable[[ObjectRef],
     The field `group` is the same for all subjects that the occurrence concerned alike. Times are microseconds since
     1970, UTC.
     """
-    proof = [{**proof_payload(one, time), "at": time, "track": number(one.ref)} for one, time in proofs(each)]
+    proof = [
+        {**proof_payload(one, time), "at": time, "track": number(one.ref), "part": one.part.value}
+        for one, time in proofs(each)
+    ]
     when = f"{each.first} {each.last} {finding.severity} {finding.alone}".rstrip()
     return {
         "group": digest(finding.rule, finding.other, finding.subject.namespace, when),
@@ -42,6 +46,29 @@ def occurrence(finding: Finding, each: Occurrence, number: Callable[[ObjectRef],
         "bounds": [each.interval.least, each.interval.most] if each.interval else None,
         "proof": proof,
     }
+
+
+def acting(occurrences: Iterable[dict[str, Any]]) -> list[str]:
+    """Return who made what went wrong in stored occurrences, once for each write, as `timeline.core.actors.named` names
+    them.
+
+    Of each occurrence those count who wrote an act; where nobody is known for any act, those who wrote what came too
+    late or removed what was needed; and else all who wrote what proves it.
+    """
+    return [name for each in occurrences for name in _acting(each["proof"])]
+
+
+def _acting(proof: Iterable[dict[str, Any]]) -> list[str]:
+    by_part: dict[bool | None, list[str]] = {}
+    everybody = []
+    for one in proof:
+        if name := named(one["actor"], one["user_agent"]):
+            everybody.append(name)
+            by_part.setdefault(_WENT_WRONG.get(one.get("part", "")), []).append(name)
+    return by_part.get(True) or by_part.get(False) or everybody
+
+
+_WENT_WRONG = {Part.ACT: True, Part.LATE: False, Part.REMOVED: False}
 
 
 class StoredFinding(NamedTuple):

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from timeline.core.entries import writer
 from timeline.history.lifelines import Name
 from timeline.judging.findings import Effect, Finding, Severity, Status
 from timeline.judging.incidents import subjects as incidents
@@ -17,7 +16,7 @@ from timeline.judging.incidents.partition import Piece
 from timeline.judging.rulebook import Rule
 from timeline.payloads import documents
 from timeline.payloads.findings import AnchorPayload, SymptomPayload
-from timeline.payloads.incidents.occurrences import StoredFinding, rank, stored, with_extent
+from timeline.payloads.incidents.occurrences import StoredFinding, acting, rank, stored, with_extent
 
 NAMES = 6  # names of subjects that a symptom shows
 _EFFECTS = list(Effect)
@@ -272,7 +271,7 @@ def part(found: StoredFinding) -> Part:
         document["effect_text"],
         document["count"],
         [(each["group"], each["first"], each["last"], each.get("open", False)) for each in found.occurrences],
-        [name for proof in document["proof"] if (name := writer(proof["actor"], proof["user_agent"]))],
+        acting(found.occurrences),
         document["advice"],
         found.root,
         (document["cause"]["rule"], document["cause"]["sentence"]) if "cause" in document else ("", ""),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from django.db.models import Q
 
 from timeline.core.entries import moment
-from timeline.models import Incident, Occurrence, Source
+from timeline.models import Incident, Occurrence, Source, Symptom
 from timeline.payloads.annotations import AnnotationPayload
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.queries.filters import Filter
@@ -49,16 +49,23 @@ def _payloads(sources: dict[int, Source], rows: list[Occurrence]) -> Iterable[An
     quiet = _silenced({(number, each) for (number, _), group in groups.items() for each in group["incidents"]})
     for row in rows:
         group = groups.get((row.source_id, row.key))
-        listed = [each for each in group["incidents"] if (row.source_id, each) not in quiet] if group else []
+        named = group["incidents"] if group else ()
+        listed = [each for each in named if not quiet & {(row.source_id, each, ""), (row.source_id, each, row.rule)}]
         if group and listed:
             yield _payload(sources[row.source_id], group, listed[0])
 
 
-def _silenced(incidents: set[tuple[int, str]]) -> set[tuple[int, str]]:
+def _silenced(incidents: set[tuple[int, str]]) -> set[tuple[int, str, str]]:
+    """Return what silences and baselines take out of the lists: source, incident, and the rule of a symptom, or "" for
+    the whole incident."""
     numbers, identities = {number for number, _ in incidents}, {identity for _, identity in incidents}
-    named = Incident.objects.filter(source__in=numbers, identity__in=identities)
-    found = named.filter(silencing.condition(silencing.active()))
-    return set(found.values_list("source", "identity"))
+    silences = silencing.active()
+    whole = Incident.objects.filter(silencing.condition(silences), source__in=numbers, identity__in=identities)
+    found = {(source, identity, "") for source, identity in whole.values_list("source", "identity")}
+    if matching := silencing.of_symptoms(silences):
+        parts = Symptom.objects.filter(matching, source__in=numbers, incident__in=identities)
+        found |= set(parts.values_list("source", "incident", "rule"))
+    return found
 
 
 def _payload(source: Source, group: FindingGroupPayload, incident: str) -> AnnotationPayload:

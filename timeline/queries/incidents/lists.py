@@ -203,7 +203,15 @@ def symptoms_of(rows: Collection[Incident]) -> dict[tuple[int, str], list[Sympto
     for each in listed.order_by("place", "identity"):
         if (key := (each.source_id, each.incident)) in found:
             found[key].append(each)
-    return found
+    return {(row.source_id, row.identity): found[row.source_id, row.identity] or [_alone(row)] for row in rows}
+
+
+def _alone(row: Incident) -> Symptom:
+    """Return an incident as its own only symptom: an older version of Causeline has written it."""
+    fields = {field.name for field in Symptom._meta.concrete_fields if field.column}
+    values = {field.attname: getattr(row, field.attname) for field in Incident._meta.concrete_fields if field.column}
+    own = {name: value for name, value in values.items() if name.removesuffix("_id") in fields}
+    return Symptom(**own, incident=row.identity, count=row.occurrences, place=0)
 
 
 def _payload(

@@ -16,6 +16,7 @@ from timeline.queries.incidents.lists import incidents_with
 from timeline.queries.incidents.occurrences import payloads
 from timeline.queries.window.view import FindingFilter
 
+_TIES = 20  # findings that are read at least, since several may begin at one time
 _SHARING = 100  # of this many findings, one row of the list may be shared before fewer rows are listed
 
 
@@ -87,7 +88,7 @@ def _gravest(source: Source, whole: dict[str, Any], limit: int, rows: int, selec
     of_source = Incident.objects.filter(source=source)
     listed = list(of_source.order_by("rank", "first", "identity")[:limit])
     keys: dict[str, list[str]] = {}
-    for findings in (rows, _SHARING * rows):  # more are read of incidents whose findings share their rows
+    for findings in (max(rows, _TIES), _SHARING * rows):  # more are read of those whose findings share their rows
         short = [each.identity for each in listed if len(keys.get(each.identity, ())) < min(rows, each.occurrences)]
         keys |= _first_rows(source, short, findings, rows) if short else {}
     shown = Occurrence.objects.filter(source=source, key=selected).values_list("findings", flat=True).first() or []

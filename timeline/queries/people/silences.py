@@ -8,11 +8,13 @@ from fnmatch import fnmatchcase
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
+from timeline.core.actors import is_called
 from timeline.core.entries import microseconds
 from timeline.models import BaselineIncident, Silence, Source, Symptom
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import SilencedPayload, SilencePayload
 from timeline.queries.incidents.filters import of
+from timeline.queries.window.view import written_by
 from timeline.storage.people.silences import MOST, contains, draft
 from timeline.storage.permitted.limits import present
 
@@ -36,10 +38,16 @@ def condition(silences: Iterable[Silence]) -> Q:
     """Return the condition for incidents all of whose symptoms silences match, or that are in the baseline of their
     source."""
     in_baseline = BaselineIncident.objects.filter(source=OuterRef("source"), identity=OuterRef("identity"), ended="")
+    matching = of_symptoms(silences)
+    return Q(Exists(in_baseline)) | _wholly(matching) if matching else Q(Exists(in_baseline))
+
+
+def of_symptoms(silences: Iterable[Silence]) -> Q:
+    """Return the condition for symptoms that a silence matches; an empty one if there are no silences."""
     matching = Q()
     for each in silences:
-        matching |= matchers(each)
-    return Q(Exists(in_baseline)) | _wholly(matching) if matching else Q(Exists(in_baseline))
+        matching = Q(matching | matchers(each))
+    return matching
 
 
 def _wholly(matching: Q) -> Q:
@@ -63,7 +71,7 @@ def matchers(silence: Silence) -> Q:
     if silence.owner:
         matching &= Q(name__regex=_pattern(silence.owner))
     if silence.actor:
-        matching &= Q(actors__contains=[silence.actor])
+        matching &= written_by(silence.actor)
     return matching
 
 
@@ -100,7 +108,7 @@ def _matches(silence: Silence, row: Symptom, source: Source) -> bool:
         and silence.rule in ("", row.rule)
         and silence.namespace in ("", row.namespace)
         and (not silence.owner or fnmatchcase(row.name, silence.owner.replace("[", "[[]")))
-        and (not silence.actor or silence.actor in row.actors)
+        and (not silence.actor or any(is_called(each, silence.actor) for each in row.actors))
     )
 
 

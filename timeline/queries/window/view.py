@@ -3,9 +3,11 @@
 from typing import Literal
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import F, Func, JSONField, Q, QuerySet
+from django.db.models import F, Func, JSONField, Q, QuerySet, TextField, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Concat
+from django.db.models.lookups import Contains
 
 from timeline.kinds import NOISE
 from timeline.models import Finding, Incident, Occurrence, Source, Track
@@ -126,7 +128,11 @@ _GROUP = "SELECT id FROM timeline_track WHERE source_id = %s AND root = %s"
 
 def written_by(actor: str) -> Q:
     """Return the condition for incidents whose proofs an actor wrote, or, for NOT_KNOWN, those that name nobody."""
-    return Q(actors=[]) if actor == NOT_KNOWN else Q(actors__contains=[actor])
+    if actor == NOT_KNOWN:
+        return Q(actors=[])
+    end = Value("\n", output_field=TextField())
+    lines = Concat(Func("actors", end, function="array_to_string", output_field=TextField()), end)
+    return Q(actors__contains=[actor]) | Q(Contains(lines, f" ({actor})\n"))
 
 
 def _naming(source_id: int, tracks: RawSQL) -> Q:

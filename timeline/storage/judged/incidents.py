@@ -59,9 +59,13 @@ def read(source: models.Source, identities: Collection[str] | None = None) -> li
     return found if identities is None else [each for each in found if each.id in identities]
 
 
-def read_findings(source: models.Source, identities: Collection[str] | None = None) -> Iterator[StoredFinding]:
-    """Yield the stored findings of these incidents, or of all of the source."""
+def read_findings(
+    source: models.Source, identities: Collection[str] | None = None, without: Collection[str] = ()
+) -> Iterator[StoredFinding]:
+    """Yield the stored findings of these incidents, or of all of the source, without those of some identities."""
     findings = models.Finding.objects.filter(source=source, withdrawn=False).exclude(incident="")
+    if without:
+        findings = findings.exclude(identity__in=list(without))
     return stored.read(findings if identities is None else findings.filter(models.Finding.of_incidents(identities)))
 
 

@@ -46,13 +46,13 @@ class LiveIncidents:
         if self._all_read and not self._connected(own, gone):
             return Placed(places_of(own), {})
         if not self._all_read:
-            self._read(None)
+            self._read(None, without=gone)
             self._all_read = True
         apart = incidents.apart(self._source)
         near = {finding for piece in own for key in piece.keys for finding in self._holders.get(key, ())}
         touched = {place for finding in near | gone for place in self._places.get(finding, ())}
         while True:
-            others = {id: part.pieces for id, part in self._parts_of(touched) if id not in gone}
+            others = {id: part.pieces for id, part in self._parts_of(touched, gone)}
             found = places_of((piece for pieces in [own, *others.values()] for piece in pieces), apart)
             reached = {place for places in [*found.values(), *map(self._places.get, others)] for place in places or ()}
             more = {each for each in reached - touched if each in self._kept or self._is_stored(each)}
@@ -105,10 +105,13 @@ class LiveIncidents:
     def _is_stored(self, identity: str) -> bool:
         return models.Incident.objects.filter(source=self._source, identity=identity).exists()
 
-    def _parts_of(self, identities: Collection[str]) -> Iterator[tuple[str, Part]]:
-        self._read([each for each in identities if each not in self._kept])
+    def _parts_of(self, identities: Collection[str], without: Collection[str]) -> Iterator[tuple[str, Part]]:
+        """Yield the findings of these incidents by identity, without some."""
+        self._read([each for each in identities if each not in self._kept], without)
         for identity in identities:
-            yield from self._kept[identity].parts.items()
+            for id, part in self._kept[identity].parts.items():
+                if id not in without:
+                    yield id, part
 
     def _held(self, ids: Iterable[str]) -> Iterator[tuple[str, Part]]:
         """Yield the parts of these findings that are kept."""
@@ -117,11 +120,11 @@ class LiveIncidents:
             if part := next(filter(None, held), None):
                 yield id, part
 
-    def _read(self, identities: Collection[str] | None) -> None:
-        """Keep the stored findings of these incidents, or of all."""
+    def _read(self, identities: Collection[str] | None, without: Collection[str] = ()) -> None:
+        """Keep the stored findings of these incidents, or of all, without some."""
         self._kept |= {identity: _Kept(identity) for identity in identities or ()}
         if identities is None or identities:
-            for each in incidents.read_findings(self._source, identities):
+            for each in incidents.read_findings(self._source, identities, without):
                 part = symptoms.part(each)
                 self._index(part, each.places)
                 for place in {*each.places}:

@@ -11,13 +11,15 @@ from dashboard.access.trail import change_log
 from dashboard.presentation import incidents as words
 from dashboard.web.inputs import person, text_of
 from timeline.core.numbers import whole_number
-from timeline.models import Incident, Silence, Source
+from timeline.models import Incident, Silence, Source, Symptom
 from timeline.queries.incidents import filters
 from timeline.queries.people import silences as silences_queries
 from timeline.storage.people import silences
 from timeline.storage.permitted.limits import present
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from django.http import HttpRequest, HttpResponse, QueryDict
 
 _LONGEST = 253  # characters of a matcher, as of a name in Kubernetes
@@ -107,13 +109,27 @@ def _filled(given: "QueryDict", source: Source | None) -> _Form:
 
 
 def _suggested(given: "QueryDict", about: Incident | None) -> _Form:
-    """Return a form that matches incidents like the one that the address names."""
+    """Return a form that matches incidents like the one that the address names: what all of its symptoms share."""
     form = _filled(given, _source(given))
     if about is None:
         return form
-    return form._replace(
-        matchers={"rule": about.rule, "namespace": about.namespace, "owner": _literal(about.name), "actor": ""}
-    )
+    of_it = Symptom.objects.filter(source=about.source_id, incident=about.identity)
+    symptoms: list[Incident | Symptom] = [*of_it] or [about]
+    actors = set.intersection(*(set(each.actors) for each in symptoms))
+    owner = _shared(each.name for each in symptoms)
+    matchers = {
+        "rule": _shared(each.rule for each in symptoms),
+        "namespace": _shared(each.namespace for each in symptoms),
+        "owner": _literal(owner),
+        "actor": "" if owner else min(actors, default=""),
+    }
+    return form._replace(matchers=matchers)
+
+
+def _shared(texts: "Iterable[str]") -> str:
+    """Return the text if these are all equal, else ""."""
+    first, *others = {*texts}
+    return "" if others else first
 
 
 def _literal(name: str) -> str:

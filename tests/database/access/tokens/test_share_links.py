@@ -285,7 +285,7 @@ def test_a_link_does_not_show_what_people_and_other_programs_wrote(sample: Sourc
     acknowledgements.acknowledge_incidents(sample.pk, [an_incident(sample)], "bob", "see TICKET-7")
     others = list(Incident.objects.filter(source=sample).values_list("identity", flat=True))[1:]
     until = timezone.now() + timedelta(hours=1)
-    Silence.objects.create(source=sample, rule="service-gap", reason="BECAUSE-8", by="carol", expires=until)
+    Silence.objects.create(source=sample, owner="ring", reason="BECAUSE-8", by="carol", expires=until)
     job = Track.objects.get(source=sample, kind="Job", name="ring")
     begun = datetime.fromtimestamp(job.lifeline[0][0] / 1e6, tz=UTC)
     sent = alert(namespace=job.namespace, job_name=job.name) | {"startsAt": begun.isoformat()}

@@ -105,7 +105,7 @@ def test_the_page_shows_them_and_escapes_hostile_names(client: Client, shop: Sou
         '<span class="beside">same object</span>', "that does not show that one of them was the cause",
     ):  # fmt: skip
         assert words in shown, words
-    assert re.search(r"in shop · by alice with kubectl · <time", shown)
+    assert re.search(r"in shop · by kubectl \(alice\) · <time", shown)
 
 
 def test_the_page_says_so_if_nothing_changed_or_a_time_is_not_valid(client: Client, shop: Source) -> None:

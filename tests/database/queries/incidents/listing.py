@@ -11,7 +11,7 @@ from timeline.models import Finding, Incident, Source
 from timeline.storage.judged import incidents
 
 TITLE = re.compile(r'<th scope="row"><a href="([^"]+)">.*?</span>([^<]+)</a>', re.DOTALL)
-GAP = "Service ring was away under 3 Pods, 2 times"
+GAP = "Service ring was away under 3 Pods, 2 times, and 1 more symptom of the same cause"
 
 
 def page(client: Client, address: str, **query: Any) -> str:
@@ -37,7 +37,7 @@ def listed(client: Client, source: Source, **query: Any) -> Any:
 
 
 def rules(client: Client, source: Source, **query: Any) -> list[str]:
-    return sorted(row["rule"] for row in listed(client, source, **query)["incidents"])
+    return sorted(rule for row in listed(client, source, **query)["incidents"] for rule in row["rules"])
 
 
 def silence(client: Client, status: int = 201, **matchers: Any) -> Any:

@@ -125,7 +125,8 @@ def on_the_command_line(analysis: Analysis) -> tuple[str, list[str]]:
 def of_document(incidents: list[IncidentPayload], findings: int) -> Reported:
     severities: Counter[str] = Counter(each["severity"] for each in incidents)
     assert sum(len(each["findings"]) for each in incidents) == findings
-    return Reported(len(incidents), findings, sum(each["occurrences"] for each in incidents), dict(severities))
+    occurrences = sum(symptom["occurrences"] for each in incidents for symptom in each["symptoms"])
+    return Reported(len(incidents), findings, occurrences, dict(severities))
 
 
 def by_api(client: Client, source: Source) -> Reported:

@@ -10,7 +10,7 @@ from tests.database.storage.sources import asked, imported
 from tests.inputs.recordings import findings_of, observations_of, world_of
 from timeline.history.packing import ENTRIES, Packer
 from timeline.layout.excerpt import excerpt
-from timeline.models import Finding, Incident, ObjectView, Source, Track
+from timeline.models import Finding, ObjectView, Source, Track
 
 EXCESS = RULES / "stale-view/fires-after-its-job-was-complete.jsonl"
 
@@ -42,8 +42,8 @@ def test_of_several_actors_the_one_with_the_oldest_copy_is_shown_until_the_other
 
 def test_pages_and_the_api_compare_the_copy_with_what_stood(source: Source, client: Client) -> None:
     for rule in ("stale-view", "job-excess-pods"):
-        finding, incident = Finding.objects.get(rule=rule), Incident.objects.get(rule=rule)
-        for page in (f"findings/{finding.identity}", f"incidents/{incident.identity}"):
+        finding = Finding.objects.get(rule=rule)
+        for page in (f"findings/{finding.identity}", f"incidents/{finding.incident}"):
             answer = client.get(f"/sources/{source.pk}/{page}/")
             view = answer.context["view"]
             assert (view["actor"], view["about"]) == ("job-controller", "Job report-0")

@@ -133,7 +133,7 @@ def test_the_page_of_an_owner_begins_with_what_is_wrong_and_why(client: Client, 
     page = page_text(client, f"/sources/{volcano.pk}/objects/{job.id}/")
     places = [page.index(f'<h2 id="{each}"') for each in ("wrong", "status", "lifeline", "revisions", "relations")]
     assert places == sorted(places)
-    assert "2 incidents · 5 findings" in page and "Service ring was away under 3 Pods, 2 times" in page
+    assert "1 incident · 5 findings" in page and "Service ring was away under 3 Pods, 2 times" in page
     assert "about what it owns: ring-steady-0, ring-steady-1, ring-steady-2" in page
     assert "exit code 1 · Error" in page and "ring-weak-0 · 3 incarnations" in page
     assert "7 Pods" in page and "4 deleted · 3 Failed" in page
@@ -156,11 +156,11 @@ def test_an_incident_says_what_it_has_to_do_with_an_object(client: Client, volca
     def relations(kind: str, name: str) -> dict[str, str]:
         track = track_of(volcano, kind, name)
         rows = asked(client, volcano, f"tracks/{track.id}")["incidents"]["incidents"]
-        return {each["rule"]: each["relation"] for each in rows}
+        return {rule: each["relation"] for each in rows for rule in each["rules"]}
 
     assert relations("Job", "ring") == dict.fromkeys(("service-gap", "pod-before-service"), "about what it owns")
     assert relations("Service", "ring") == dict.fromkeys(("service-gap", "pod-before-service"), "names it")
-    assert relations("Pod", "ring-weak-0") == {"pod-before-service": "about it"}
+    assert relations("Pod", "ring-weak-0") == dict.fromkeys(("service-gap", "pod-before-service"), "about it")
     assert relations("ConfigMap", "ring-svc") == {}
 
 
@@ -168,14 +168,13 @@ def test_ongoing_incidents_come_first_and_silenced_ones_are_counted(
     client: Client, volcano: Source, django_user_model: Any
 ) -> None:
     job = track_of(volcano, "Job", "ring")
-    mild = Incident.objects.get(source=volcano, rule="pod-before-service", name="ring", namespace="vol-restart")
+    mild = Incident.objects.get(source=volcano, rule="service-gap")
     Incident.objects.filter(source=volcano, identity=mild.identity).update(open=True)
     found = asked(client, volcano, f"tracks/{job.id}")["incidents"]
-    assert [each["state"] for each in found["incidents"]] == ["ongoing", "over"] and found["ongoing"] == 1
-    assert found["incidents"][1]["severity"] == "warning"
+    assert [each["state"] for each in found["incidents"]] == ["ongoing"] and found["ongoing"] == 1
     baselines.set_baseline(volcano.pk, "ada")
     page = page_text(client, f"/sources/{volcano.pk}/objects/{job.id}/")
-    assert "No other incident names this object or what it owns." in page and "2 silenced ›" in page
+    assert "No other incident names this object or what it owns." in page and "1 silenced ›" in page
 
 
 def test_a_job_says_how_its_containers_ended_and_why_they_wait(client: Client, nightly: Source) -> None:

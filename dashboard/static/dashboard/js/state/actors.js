@@ -2,8 +2,23 @@
 
 const HUES = ["Jobs", "Leases", "Services", "Claims", "Pods", "Endpoints", "Events"]; // families whose colours actors get
 const OTHERS = "Workloads", NOT_KNOWN = "Config"; // the families with the colours of all further actors, and of nobody
+const MANY = ["leader-election", "metadata-informers", "shared-informers"]; // parts that many programs have
+const LIBRARIES = ["Go-http-client", "OpenAPI-Generator", "Kubernetes", "Mozilla", "okhttp", "python-requests", "node-fetch"];
 export const NOBODY = "?"; // the filter for changes without a known maker
 export const SEVERAL = -1; // the index of the actor of a mark that stands for changes of several actors
+
+/** Returns who wrote what a proof shows, the program before its account, as timeline/core/actors.py does: "kubectl (admin)". */
+export function writerOf({ actor, user_agent: agent }) {
+  const words = (agent ?? "").split(/\s+/), program = words[0].split("/")[0], last = words.at(-1).split("/");
+  const part = words.length > 1 && last.length > 2 && last[0] === "kubernetes" ? last.at(-1).split(":").at(-1) : "";
+  const name = MANY.includes(part) ? `${part} of ${program}` : part || program;
+  if (!actor || !name || LIBRARIES.includes(name) || name === actor) return actor || name ? actorName(actor || name) : "";
+  const account = actorName(actor);
+  return actor.split(":").at(-1) === name ? name : account.startsWith(`${name} on `) ? account : `${name} (${account})`;
+}
+
+/** Returns whether somebody whom an incident names so is called so, or has an account of that name. */
+export const isCalled = (name, called) => name === called || name.endsWith(` (${called})`);
 
 /** Returns a short name of an account or a program, such as "shop/deployer" for a service account. */
 export function actorName(actor) {

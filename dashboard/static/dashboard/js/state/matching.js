@@ -1,7 +1,7 @@
 // This module says what matches a filter, wherever no server says it: in a report, and of what a live source sends. It does
 // not use the DOM.
 
-import { NOBODY } from "./actors.js";
+import { NOBODY, isCalled } from "./actors.js";
 import { NOISE } from "./window.js";
 
 const has = (text, part) => text.toLowerCase().includes(part.toLowerCase());
@@ -13,4 +13,4 @@ export const objectMatches = ({ family, namespace, name }, { kinds = [], noise, 
 /** Returns whether a finding matches a filter. `families` are those of its subjects, and `actors` has a list for each of its incidents. */
 export const findingMatches = (group, { families, actors }, { kinds = [], namespace, name, rule, severity, actor }) =>
   (!kinds.length || kinds.some((family) => families.includes(family))) && (!namespace || group.namespace === namespace) && (!rule || group.rule === rule) && (!severity || group.severity === severity)
-  && (!name || has(group.summary, name) || group.findings.some(({ subject }) => has(subject.name, name))) && (!actor || actors.some((names) => (actor === NOBODY ? !names.length : names.includes(actor))));
+  && (!name || has(group.summary, name) || group.findings.some(({ subject }) => has(subject.name, name))) && (!actor || actors.some((names) => (actor === NOBODY ? !names.length : names.some((one) => isCalled(one, actor)))));

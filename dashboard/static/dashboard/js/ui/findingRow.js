@@ -1,6 +1,7 @@
 // This module makes a row of the findings of an incident. The selected row is open and shows its proof.
 
 import { byId, el, svg, withCode } from "../draw/dom.js";
+import { writerOf } from "../state/actors.js";
 import { findingPage, rulePage, wherePage } from "../state/links.js";
 import { clock, day, fromIso, inZones, instant } from "../state/time.js";
 import { timeOf } from "./timeOf.js";
@@ -26,13 +27,11 @@ function proofRow(proof, births) {
   const later = within && within[1] === null ? " or later" : "";
   const number = /creat/i.test(proof.role) ? births.get(time) : undefined;
   const where = proof.file && proof.line ? `${proof.file} line ${proof.line}` : null;
-  const agent = proof.user_agent?.split(/[/ ]/)[0];
-  const who = [proof.actor, agent].filter(Boolean).join(" · ");
   return el("div", { class: "proof" },
     el("dt", {}, number === undefined ? null : [el("span", { class: "birth-number" }, String(number)), " "], proof.role),
     el("dd", {},
       timeOf(time, `${instant(time, within, 3)}${later}${revisionOf(proof)}`, { within, more: [where, proof.audit_id && `audit ID ${proof.audit_id}`], class: "mono" }),
-      el("span", { class: "actor", title: proof.user_agent ?? "" }, who || "actor not recorded")));
+      el("span", { class: "actor", title: proof.user_agent ?? "" }, writerOf(proof) || "actor not recorded")));
 }
 
 /** Returns the objects that the findings of a row name, each with a link to its lane. */

@@ -14,6 +14,7 @@ from timeline.core.durations import Length
 from timeline.core.printable import plain
 from timeline.judge import rulebook
 from timeline.judging.coverage.judgeable import RuleCoverage, judgeable, judged_in_part
+from timeline.judging.coverage.links import JOINS, LINKS, provable
 from timeline.judging.coverage.sources import CoverageRow, coverage, of_parts, partly_read
 from timeline.judging.findings import Finding, Occurrence, digest
 from timeline.judging.rulebook import Rule, settings
@@ -112,11 +113,12 @@ def show_input(analysis: Analysis, terminal: Terminal, *, with_coverage: bool, o
     """Print what was read, what was skipped, and which rules could judge it. `only`: these rules."""
     rows = coverage(analysis.world)
     rules = [rule for rule in rulebook() if not only or rule.id in only]
-    judged = judgeable(analysis.world, rules)
+    found = judgeable(analysis.world, [*rules, *LINKS])
+    judged, links = found[: len(rules)], provable(found[len(rules) :])
     if partly_read(each.place for each in analysis.skipped):
-        rows, judged = of_parts(rows), judged_in_part(judged)
+        rows, judged, links = of_parts(rows), judged_in_part(judged), judged_in_part(links)
     if with_coverage:
-        _show_coverage(rows, judged, terminal)
+        _show_coverage(rows, judged, links, terminal)
         _show_logs(analysis.world.lines_of_logs(), terminal)
         terminal.wrapped(f"{wording.redacted(analysis.redacted or {})} None of it is stored.", "")
         terminal.line()
@@ -245,7 +247,9 @@ def _time(clock: str) -> str:
     return clock.replace(".000000Z", "Z")
 
 
-def _show_coverage(rows: Sequence[CoverageRow], judged: Sequence[RuleCoverage], terminal: Terminal) -> None:
+def _show_coverage(
+    rows: Sequence[CoverageRow], judged: Sequence[RuleCoverage], links: Sequence[RuleCoverage], terminal: Terminal
+) -> None:
     names = [row.name for row in rows]
     wide = max(10, min(max(map(len, names), default=0), terminal.width - 42))
     terminal.line(terminal.paint(f"{'Seen':<{wide}}  {'seen in':<16} {'followed':<11}changes", "title"))
@@ -260,7 +264,13 @@ def _show_coverage(rows: Sequence[CoverageRow], judged: Sequence[RuleCoverage], 
         if each.remedy:
             terminal.wrapped(f"{plain(each.why)}.", "    ", colour="quiet")
     terminal.line()
-    _show_remedies((each.remedy for each in judged), terminal)
+    terminal.line(terminal.paint("What can be joined to one cause", "title"))
+    for sort, each in zip(LINKS, links, strict=True):
+        terminal.line(f"{sort.title:<28}{JOINS[each.answer]}")
+        if each.remedy:
+            terminal.wrapped(f"{plain(each.why)}.", "    ", colour="quiet")
+    terminal.line()
+    _show_remedies((each.remedy for each in (*judged, *links)), terminal)
 
 
 def _show_remedies(texts: Iterable[str], terminal: Terminal) -> None:

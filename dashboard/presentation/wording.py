@@ -11,9 +11,10 @@ from timeline.core.entries import Level
 from timeline.judge import rulebook
 from timeline.judging.advice import steps
 from timeline.judging.coverage.judgeable import ANSWERS, Answer
+from timeline.judging.coverage.links import JOINS
 from timeline.judging.coverage.remedies import KEPT_OUT, POLICY, WHOLE_POLICY
 from timeline.payloads.documents import timestamp
-from timeline.payloads.findings import FindingPayload, ProofPayload, RulePayload, SourceDocumentPayload
+from timeline.payloads.findings import FindingPayload, LinkPayload, ProofPayload, RulePayload, SourceDocumentPayload
 
 if TYPE_CHECKING:
     from timeline.queries.sources.extents import SourceRow
@@ -171,6 +172,9 @@ def remedies(texts: Iterable[str]) -> list[tuple[str, list[str]]]:
     return list(headings.items())
 
 
+_TONES: dict[Answer, str] = {"can": "good", "part": "", "cannot": "partial"}
+
+
 def judged(rules: Iterable[RulePayload]) -> list[dict[str, Any]]:
     """Return for each rule what it can judge, and why."""
     titles = {rule.id: rule.title for rule in rulebook()}
@@ -179,12 +183,39 @@ def judged(rules: Iterable[RulePayload]) -> list[dict[str, Any]]:
             "rule": each["rule"],
             "title": titles.get(each["rule"], ""),
             "answer": ANSWERS[each["answer"]],
-            "tone": {"can": "good", "part": "", "cannot": "partial"}[each["answer"]],
+            "tone": _TONES[each["answer"]],
             "unsure": each["verdict"] == "inconclusive",
             "why": each["why"],
             "remedies": each["remedy"].splitlines(),
         }
         for each in rules
+    ]
+
+
+def provable(links: Iterable[LinkPayload]) -> list[dict[str, Any]]:
+    """Return for each sort of links what they join to one cause, and how far they can be proven."""
+    return [
+        {
+            "title": each["title"],
+            "joins": each["joins"],
+            "answer": JOINS[each["answer"]],
+            "tone": _TONES[each["answer"]],
+            "why": each["why"],
+            "remedies": each["remedy"].splitlines(),
+        }
+        for each in links
+    ]
+
+
+def joined(links: Iterable[LinkPayload]) -> list[tuple[str, str]]:
+    """Return the answers to what can be joined to one cause, each with the sorts of links of which it holds."""
+    titles: dict[str, list[str]] = {}
+    for each in links:
+        titles.setdefault(each["answer"], []).append(each["title"][:1].lower() + each["title"][1:])
+    return [
+        (f"{words[:1].upper()}{words[1:]} to one cause", ", ".join(titles[answer]))
+        for answer, words in JOINS.items()
+        if answer in titles
     ]
 
 

@@ -225,6 +225,8 @@ def _coverage(contents: Contents) -> Iterator[str]:
     what = f"{text(contents.entries)} of {len(kinds)} kinds in" if kinds else "Some namespaces of"
     yield f"- {what} {text(contents.name)}"
     yield f"- {lack[:1].upper()}{lack[1:]}"
+    for answer, titles in wording.joined(contents.coverage["links"]):
+        yield f"- {text(answer)}: {text(titles)}"
     if kinds:
         yield f"- {wording.count(holes) if holes else 'No'} {wording.plural('write', holes or 1)} known to be missing"
     for skipped in wording.skipped(contents.skipped)[:_SKIPPED]:

@@ -78,6 +78,7 @@ def rendered(contents: Contents) -> str:
             if any(each.incident["rule"] == rule.id for each in contents.incidents)
         ],
         "judged": wording.judged(contents.coverage["rules"]),
+        "provable": wording.provable(contents.coverage["links"]),
         "coverage": wording.kinds(contents.coverage),
         "skipped": skipped[:_SKIPPED],
         "skipped_more": wording.some(contents.skips - sum(len(each.lines) for each in skipped[:_SKIPPED])),

@@ -62,6 +62,7 @@ class Drawing:
         self._view = view or span
         self._lively: set[int] = set()  # the lanes that change in view
         self._named: set[int] = set()  # the lanes that findings in view name
+        self._proving: set[int] = set()  # the times of the events that prove the selected finding
         self._span = span
         self._last = last
         self._readings = {} if readings is None else readings
@@ -269,6 +270,8 @@ class Drawing:
         seen = set()
         for subject, occurrences in findings:
             for each in occurrences:
+                if each["group"] == selected:
+                    self._proving.update(proof["at"] for proof in each["proof"])
                 outside = each["last"] < self._span[0] or each["first"] > self._span[1]
                 if outside and each["group"] != selected:
                     continue
@@ -291,8 +294,8 @@ class Drawing:
     def add_views(self, views: Iterable[ViewPayload], opened: Collection[str] | None = None) -> None:
         """Draw views below the lanes of their objects, as far as they are in the span.
 
-        Of several views of a lane only the first is drawn, unless `opened` has the key of their fold. Without it, all
-        are drawn.
+        Of several views of a lane only the first is drawn, and those with an act that proves the selected finding,
+        unless `opened` has the key of their fold. Without it, all are drawn.
         """
         by_lane: dict[int, list[ViewPayload]] = {}
         for each in views:
@@ -301,9 +304,10 @@ class Drawing:
                 by_lane.setdefault(lane, []).append(shown)
         for lane, shown_here in by_lane.items():
             key = f"seen/{self._lanes[lane]['key']}"
-            drawn = shown_here if opened is None or key in opened else shown_here[:1]
+            proving = [each for each in shown_here[1:] if any(use["time"] in self._proving for use in each["uses"])]
+            drawn = shown_here if opened is None or key in opened else [*shown_here[:1], *proving]
             for number, each in enumerate(drawn):
-                others = 0 if number or opened is None else len(shown_here) - 1
+                others = 0 if number or opened is None else len(shown_here) - 1 - len(proving)
                 self._views.append({**each, "lane": lane, "others": others, "key": key})
 
     def _add_hole(self, each: dict[str, Any]) -> None:

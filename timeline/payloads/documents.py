@@ -7,6 +7,7 @@ from timeline.core.entries import ObjectRef, Unknown, moment
 from timeline.history.lifelines import public_uid
 from timeline.history.world.world import World
 from timeline.judging.coverage.judgeable import RuleCoverage, judgeable, judged_in_part
+from timeline.judging.coverage.links import LINKS, provable
 from timeline.judging.coverage.sources import coverage, partly_read
 from timeline.judging.findings import Finding, Occurrence, Proof
 from timeline.judging.rulebook import Rule
@@ -15,6 +16,7 @@ from timeline.payloads.findings import (
     FindingPayload,
     FirstDocumentPayload,
     IncidentPayload,
+    LinkPayload,
     ObjectPayload,
     ProofPayload,
     RulePayload,
@@ -22,6 +24,7 @@ from timeline.payloads.findings import (
     SourceDocumentPayload,
     SourcePayload,
     SymptomPayload,
+    ThirdSourcePayload,
 )
 
 
@@ -111,8 +114,8 @@ def finding(found: Finding) -> FindingPayload:
 def source_document(world: World, rules: Iterable[Rule], *, shown: bool = True) -> SourceDocumentPayload:
     """Return what was observed of each kind, and what each rule can therefore judge. Without `shown`, findings about
     objects that only a log names are not kept."""
-    rows = coverage(world)
-    judged = judgeable(world, rules, shown=shown)
+    rows, rules = coverage(world), tuple(rules)
+    judged = judgeable(world, [*rules, *LINKS], shown=shown)
     return {
         "coverage": [
             {
@@ -125,7 +128,8 @@ def source_document(world: World, rules: Iterable[Rule], *, shown: bool = True) 
             }
             for row in rows
         ],
-        "rules": [_rule(each) for each in _with_failures(judged, world)],
+        "rules": [_rule(each) for each in _with_failures(judged[: len(rules)], world)],
+        "links": list(map(_link, provable(judged[len(rules) :]))),
         "changes": [row.entries for row in rows],
         "namespaces": [list(row.namespaces) for row in rows],
         "clocks": clocks(world),
@@ -156,17 +160,40 @@ def as_read(parts: SourceDocumentPayload, skipped: Iterable[tuple[str, int, str]
     `skipped` are (file, line, reason). If any of them was a part of the recording, no rule can judge all of it.
     """
     rules = [RuleCoverage(each["rule"], each["verdict"], each["why"], each["remedy"]) for each in parts["rules"]]
-    if not partly_read(skipped):
-        return {**parts, "rules": list(map(_answered, rules))}
+    links = [RuleCoverage(each["link"], each["verdict"], each["why"], each["remedy"]) for each in _links(parts)]
+    rows = parts["coverage"]
+    if partly_read(skipped):
+        rows, rules, links = [{**row, "complete": False} for row in rows], judged_in_part(rules), judged_in_part(links)
     return {
         **parts,
-        "coverage": [{**row, "complete": False} for row in parts["coverage"]],
-        "rules": list(map(_answered, judged_in_part(rules))),
+        "coverage": rows,
+        "rules": list(map(_answered, rules)),
+        "links": [{**_link(each), "answer": each.answer} for each in links],
     }
+
+
+def _links(parts: SourceDocumentPayload) -> list[LinkPayload]:
+    return [each for each in parts.get("links", []) if each["link"] in _SORTS]
 
 
 def _rule(each: RuleCoverage) -> RulePayload:
     return {"rule": each.rule, "verdict": each.verdict, "why": each.why, "remedy": each.remedy}
+
+
+_SORTS = {each.id: each for each in LINKS}
+
+
+def _link(each: RuleCoverage) -> LinkPayload:
+    assert each.verdict != "inconclusive"
+    sort = _SORTS[each.rule]
+    return {
+        "link": sort.id,
+        "title": sort.title,
+        "joins": sort.joins,
+        "verdict": each.verdict,
+        "why": each.why,
+        "remedy": each.remedy,
+    }
 
 
 def _answered(each: RuleCoverage) -> RulePayload:
@@ -269,12 +296,13 @@ def assembled(
     observed."""
     skipped = sorted(skipped)
     parts = as_read(parts, skipped)
-    source: SourcePayload = {
+    source: ThirdSourcePayload = {
         "name": name,
         "entries": entries,
         "skipped": [{"file": file, "line": line, "reason": reason} for file, line, reason in skipped],
         "coverage": parts["coverage"],
         "rules": parts["rules"],
+        "links": parts["links"],
         "first": timestamp(first) if first else None,
         "last": timestamp(last) if last else None,
     }
@@ -283,9 +311,19 @@ def assembled(
 
 def second_version(document: DocumentPayload, symptoms: list[SymptomPayload]) -> SecondDocumentPayload:
     """Return the same document in the second version, in which each symptom is an incident."""
+    third = document["source"]
+    source: SourcePayload = {
+        "name": third["name"],
+        "entries": third["entries"],
+        "skipped": third["skipped"],
+        "coverage": third["coverage"],
+        "rules": third["rules"],
+        "first": third["first"],
+        "last": third["last"],
+    }
     return {
         "schema": "causeline.findings/v2",
-        "source": document["source"],
+        "source": source,
         "incidents": symptoms,
         "findings": document["findings"],
     }

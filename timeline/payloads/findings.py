@@ -113,6 +113,18 @@ class RulePayload(TypedDict):
     remedy: str
 
 
+class LinkPayload(TypedDict):
+    """This says how far links of one sort, which join what one cause did to one incident, can be proven."""
+
+    link: str  # "shared-write"
+    title: str  # "The same write"
+    joins: str  # what they join: "all that waited for it"
+    verdict: Literal["exact", "bounded", "not"]  # the best one possible; "not" if none can be proven
+    answer: NotRequired[Answer]  # as in RulePayload
+    why: str
+    remedy: str
+
+
 class SourcePayload(TypedDict):
     name: str
     entries: int
@@ -123,11 +135,18 @@ class SourcePayload(TypedDict):
     last: str | None
 
 
+class ThirdSourcePayload(SourcePayload):
+    """The source as the third version of the findings document has it."""
+
+    links: list[LinkPayload]  # what can be joined to one cause
+
+
 class SourceDocumentPayload(TypedDict):
     """The source as a whole. The findings document contains parts of this."""
 
     coverage: list[CoveragePayload]
     rules: list[RulePayload]
+    links: NotRequired[list[LinkPayload]]  # what can be joined to one cause; not in sources that were stored before
     changes: list[int]  # the number of observed changes of each kind, in the order of `coverage`
     # Of each kind, in the order of `coverage`: the only namespaces that were watched, none if all of them were.
     namespaces: NotRequired[list[list[str]]]
@@ -199,7 +218,7 @@ class DocumentPayload(TypedDict):
     """This is the findings document. The same recording always gives the same bytes, in whatever order it is read."""
 
     schema: Literal["causeline.findings/v3"]
-    source: SourcePayload
+    source: ThirdSourcePayload
     incidents: list[IncidentPayload]  # the gravest first
     findings: list[FindingPayload]  # in order of time
 

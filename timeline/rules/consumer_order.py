@@ -51,6 +51,8 @@ from timeline.judging.verdicts import Verdict
 
 WAIT = setting("consumer-order", "wait", 5, "s", "How long a program must have done nothing for a Service.")
 
+_QUOTED = 160  # characters of a line that are quoted
+
 
 class _Overlooked(NamedTuple):
     """One run in which a Service was overlooked."""
@@ -58,6 +60,7 @@ class _Overlooked(NamedTuple):
     handled: LogLine
     known: LogLine
     idle: int  # µs for which it has done nothing since
+    goes_on: bool  # whether the log ends without saying that the Service was announced, or no longer had to be
 
 
 def _untracked(world: World) -> Iterator[Finding]:
@@ -85,6 +88,8 @@ def judge(service: Track, world: World) -> Iterator[Finding]:
         for each in _overlooked(world).get(service.name, ())
         if _life_at(lives, each.handled.time) is service and not _ignored(service, each.handled.time)
     ]
+    if service.asked_to_end is not None:
+        overlooked = [each._replace(goes_on=False) for each in overlooked]
     if overlooked:
         yield _finding(service.ref, overlooked)
 
@@ -102,11 +107,12 @@ def _overlooked(world: World) -> dict[Name, list[_Overlooked]]:
 def _find(world: World) -> dict[Name, list[_Overlooked]]:
     found: dict[Name, list[_Overlooked]] = {}
     for name, of_name in sorted(runs(world).items()):
-        for run in of_name:
+        for run in sorted(of_name, key=lambda each: -each.until):  # of a log that was read twice, the longer
             if (seen := run.overlooked) and seen[2] - _within(seen[0]) >= WAIT.microseconds:
                 of_service = found.setdefault(name, [])
-                if seen[0].time not in (each.handled.time for each in of_service):  # the same line in a longer log
-                    of_service.append(_Overlooked(*seen))
+                if seen[0].time not in (each.handled.time for each in of_service):
+                    later = any(each.until > run.until for each in of_name)
+                    of_service.append(_Overlooked(*seen, goes_on=not run.ended and not later))
     return found
 
 
@@ -149,11 +155,17 @@ def _occurrence(ref: ObjectRef, each: _Overlooked) -> Occurrence:
         headline=f"{KUBE_VIP} did not know {{subjects}} yet when it handled the endpoints, and did nothing with them "
         f"for {idle}",
         plural="Services",
-        why="Exact: one process wrote both lines, in this order, into one log. The times are those of this log.",
+        why="Exact: one process wrote both lines, in this order, into one log. The times are those of this log. "
+        f"The lines: {_quoted(handled)}, then {_quoted(known)}.",
         effect=(Effect.POSSIBLE, "no line of the log says that the Service was announced"),
         last=handled.time + each.idle,
         interval=idle,
+        open=each.goes_on,
     )
+
+
+def _quoted(line: LogLine) -> str:
+    return f"“{line.text[:_QUOTED]}{'…' if len(line.text) > _QUOTED else ''}”"
 
 
 def _moment(line: LogLine, ref: ObjectRef) -> Moment:

@@ -36,14 +36,20 @@ account allow that Lease. The finding has the command for each workload.
 
 from collections.abc import Iterator
 
-from timeline.core.entries import Change, Level
+from timeline.core.entries import Change
 from timeline.history.lifelines import Key, Name, Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl, own_leases
-from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
 from timeline.judging.leases.holders import WORKLOADS, last_ref
-from timeline.judging.leases.sharing import Clash, Configured, clashes_on, configuration_links, users_of
+from timeline.judging.leases.sharing import (
+    CONFIGURATION_NEEDS,
+    Clash,
+    Configured,
+    clashes_on,
+    configuration_links,
+    users_of,
+)
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 
@@ -53,12 +59,7 @@ BRIEF = setting("lease-shared-config", "brief", 30, "s", "How long one may overl
 @rule(
     "lease-shared-config",
     judges=WORKLOADS,
-    needs=(
-        need(line(*WORKLOADS, verbs="state")),
-        need(line(*WORKLOADS, verbs="create"), misses="workloads whose arguments only their creation shows"),
-        need(line(*WORKLOADS, verbs="update status"), misses="workloads that changed, or that other changes show"),
-        need(line(*WORKLOADS, verbs="delete", level=Level.METADATA), misses="workloads that were deleted before"),
-    ),
+    needs=CONFIGURATION_NEEDS,
     incident="Workloads with different schedulers elect on {anchor}",
     harm="workloads with different schedulers elect on {anchors}",
 )

@@ -46,9 +46,10 @@ from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
 from timeline.judging.advice import about, kubectl
-from timeline.judging.coverage.lines import line, need
+from timeline.judging.coverage.lines import line
 from timeline.judging.findings import Effect, Finding, Part, Proof, occurrence
 from timeline.judging.references.missing import (
+    MISSING_OBJECT,
     Missing,
     Reports,
     events_about,
@@ -97,18 +98,7 @@ class Evidence(NamedTuple):
 @rule(
     "missing-reference",
     judges=("Pod", "Job.batch.volcano.sh"),
-    needs=(
-        need(line("Pod", "Job.batch.volcano.sh", verbs="state")),
-        need(line("Pod", verbs="create"), misses="the time since which Pods wait"),
-        need(line("PersistentVolumeClaim", verbs="create", level=Level.METADATA), misses="Pods that wait for a claim"),
-        need(line("ConfigMap", verbs="create", level=Level.METADATA), misses="Pods that wait for a ConfigMap"),
-        need(line("Secret", verbs="create", level=Level.METADATA), misses="Pods that wait for a Secret"),
-        need(
-            line("ServiceAccount", verbs="create", level=Level.METADATA), misses="Pods that wait for a ServiceAccount"
-        ),
-        need(line("PriorityClass", verbs="create", level=Level.METADATA), misses="Pods that wait for a PriorityClass"),
-        need(line("Event", verbs="create"), misses="what never came"),
-    ),
+    needs=MISSING_OBJECT.needs,
     also=(line(*_NEEDED, verbs="delete", level=Level.METADATA),),
     incident="{subjects} waited for {anchor}",
     harm="{count} objects waited for {anchors}",

@@ -35,13 +35,11 @@ duration of the Lease. Look at each object that both have written.
 from collections.abc import Iterator
 
 from timeline.core.actors import actor_of
-from timeline.core.entries import Level
 from timeline.history.lifelines import Name, Track
 from timeline.history.world.world import World
 from timeline.judging.advice import delete_pod, kubectl, writers_of
-from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Link, Occurrence, Part, Proof, Root, occurrence
-from timeline.judging.leases.lost import LateWrite, late_writes
+from timeline.judging.leases.lost import TAKE_OVER, LateWrite, late_writes
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 
@@ -51,17 +49,7 @@ SOON = setting("write-after-lease-lost", "soon", 60, "s", "Within which time a w
 @rule(
     "write-after-lease-lost",
     judges=("Lease",),
-    needs=(
-        need(line("Lease", verbs="create update", level=Level.METADATA, sent=True)),
-        need(line(verbs="create update status delete", level=Level.METADATA, sent=True)),
-        need(line("Lease", verbs="update", level=Level.METADATA, sent=True), misses="renewals and take-overs"),
-        need(line(verbs="create", level=Level.METADATA, sent=True), misses="what was created"),
-        need(line(verbs="update", level=Level.METADATA, sent=True), misses="what was changed"),
-        need(line(verbs="status", level=Level.METADATA, sent=True), misses="writes of the status"),
-        need(line(verbs="delete", level=Level.METADATA, sent=True), misses="what was deleted"),
-        need(line("Lease", verbs="create update"), misses="holders that only the content of the Lease shows"),
-        need(line(verbs="create"), misses="what was created under a generated name"),
-    ),
+    needs=TAKE_OVER.needs,
     incident="The old holder of {anchor} went on writing after it had lost it",
     harm="{count} objects written",
 )

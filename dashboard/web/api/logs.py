@@ -9,13 +9,15 @@ from pydantic import Field
 
 from dashboard.access.roles import needs
 from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
-from timeline.payloads.logs import LogLinesPayload, LogMarksPayload, LogsPayload, ShownLinePayload
+from timeline.payloads.logs import LogLinePayload, LogLinesPayload, LogMarksPayload, LogsPayload, ShownLinePayload
 from timeline.queries.logs import lines as log_queries
 
 router = Router(tags=["logs"])
 _Cursor = Annotated[str, Field(pattern=r"^(\d{1,16}\.\d{1,9}\.\d{1,15})?$")]
 _Log = Annotated[int, Field(ge=0, le=2**31 - 1)]
 _Logs = Annotated[str, Field(pattern=r"^\d{1,9}(,\d{1,9}){0,19}$")]
+
+_Row = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 
 
 @router.get("/sources/{source_id}/logs", response=LogsPayload)
@@ -32,6 +34,13 @@ def marks(request: HttpRequest, source_id: Number, logs: _Logs, start: Time, end
     them. Lines that are close together share a mark."""
     in_order(start, end)
     return json_response(request, log_queries.marks(source_id, [int(each) for each in logs.split(",")], start, end))
+
+
+@router.get("/sources/{source_id}/logs/proof", response=list[LogLinePayload])
+@needs.to_read("viewer", action="see", links=needs.TIMELINES)
+def proof(request: HttpRequest, source_id: Number, finding: _Row) -> HttpResponseBase:
+    """Return the lines that prove a row of the list of findings, by the key of the row; none if no lines do."""
+    return json_response(request, log_queries.proving(source_id, finding))
 
 
 @router.get("/sources/{source_id}/logs/lines", response=LogLinesPayload)

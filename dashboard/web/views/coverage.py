@@ -44,10 +44,11 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "lack": wording.judgeable(coverage["rules"]),
         "remedies": [
             {"heading": heading, "text": "\n".join(lines), "copy": heading not in wording.SENTENCES}
-            for heading, lines in wording.remedies(each["remedy"] for each in coverage["rules"])
+            for heading, lines in wording.remedies(each["remedy"] for each in (*coverage["rules"], *coverage["links"]))
             if not (health and heading.startswith("With kubectl"))  # its kinds are chosen where it is connected
         ],
         "judged": wording.judged(coverage["rules"]),
+        "provable": wording.provable(coverage["links"]),
         "coverage": wording.kinds(coverage),
         "freed": [{"since": wording.second_of(since), "until": wording.second_of(until)} for since, until in freed],
         "freed_more": wording.some(freed_total - len(freed)),

@@ -8,9 +8,11 @@ import tarfile
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from tests import DATA, RULES
 from tests.browser.conftest import imported
 from tests.browser.everyone import EITHER, PHONE, complaints_of_axe
 from tests.browser.looking import box_of, happens, settled
+from tests.inputs.recordings import lines_of
 
 IN_POD = "bundle/namespaces/shop/pods/web-0/app/app/logs/current.log"
 START = 1_795_348_800_000_000  # 2026-11-22T12:00:00Z
@@ -27,6 +29,17 @@ def said(time: str, text: str, level: str = "info") -> str:
     return json.dumps({"time": f"2026-11-22T12:{time}Z", "level": level, "msg": text})
 
 
+def packed(files: dict[str, bytes]) -> bytes:
+    """Return an archive of these files."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        for name, content in files.items():
+            about = tarfile.TarInfo(name)
+            about.size = len(content)
+            archive.addfile(about, io.BytesIO(content))
+    return made.getvalue()
+
+
 @pytest.fixture(scope="module")
 def with_logs(site: str) -> str:
     """The path of the timeline of two Pods, the log of one of them, and another log."""
@@ -41,13 +54,7 @@ def with_logs(site: str) -> str:
         IN_POD: "\n".join(lines),
         "bundle/kube-vip.log": "\n".join([said("00:30", "alone on its lane"), said("00:31", "and again")]),
     }
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for name, content in files.items():
-            about = tarfile.TarInfo(name)
-            about.size = len(content.encode())
-            archive.addfile(about, io.BytesIO(content.encode()))
-    return imported(site, "bundle.tar.gz", packed.getvalue())
+    return imported(site, "bundle.tar.gz", packed({name: content.encode() for name, content in files.items()}))
 
 
 def middle_of(page: Page, mark: str) -> tuple[float, float]:
@@ -120,3 +127,39 @@ def test_a_log_alone_is_open_and_says_what_the_rules_need(page: Page, site: str)
     page.get_by_role("button", name="logs").click()
     expect(page.locator(".log-mark")).to_have_count(0)
     assert "logs=" not in settled(page)
+
+
+def service(name: str, time: str) -> str:
+    about = {"name": name, "namespace": "shopfront", "uid": name, "resourceVersion": "9"}
+    about["creationTimestamp"] = f"2026-11-22T{time}Z"
+    return json.dumps({"apiVersion": "v1", "kind": "Service", "metadata": about, "spec": {}})
+
+
+def test_the_log_that_proves_a_finding_is_open_below_its_lane_while_it_is_selected(page: Page, site: str) -> None:
+    services = "\n".join([service("app2", "06:19:30"), service("later", "06:20:30")])
+    log = b"\n".join(lines_of(DATA / "logs" / "kube-vip.log.zst"))
+    page.goto(imported(site, "overlooked.tar.gz", packed({"services.json": services.encode(), "kube-vip.log": log})))
+    expect(page.locator(".incident")).to_contain_text("ongoing when the recording ends")
+    expect(page.locator("[data-lane='Service/shopfront/app2'] + .log-lane")).to_contain_text("kube-vip.log")
+    expect(page.locator(".evidence.line")).to_have_count(2)
+    settled(page)
+    page.mouse.move(*middle_of(page, ".evidence.line"))
+    expect(page.locator("#tip")).to_contain_text("proves the selected finding")
+    page.mouse.click(*middle_of(page, ".evidence.line"))
+    expect(page.locator("#line .log-whole")).to_contain_text("service shopfront/app2: local endpoint(s) [1]")
+    page.keyboard.press("Escape")
+    assert "logs=" not in settled(page)
+    page.get_by_role("button", name="log of", exact=False).click()
+    expect(page.locator(".log-lane")).to_have_count(0)
+    page.locator(".incident h3 button").first.click()
+    expect(page.locator(".evidence")).to_have_count(0)
+    page.locator(".incident h3 button").first.click()
+    expect(page.locator(".log-lane")).to_have_count(1)
+
+
+def test_a_refused_request_that_proves_a_finding_is_marked_on_the_lane_of_its_object(page: Page, site: str) -> None:
+    page.goto(imported(site, "refused.jsonl", (RULES / "stale-write/fires-the-copy-stands-still.jsonl").read_bytes()))
+    expect(page.locator(".evidence")).to_have_count(1)
+    settled(page)
+    page.mouse.move(*middle_of(page, ".evidence"))
+    expect(page.locator("#tip")).to_contain_text("refused: it named revision")

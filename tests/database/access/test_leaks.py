@@ -96,6 +96,7 @@ def addresses_about(part: Part, about: dict[str, object]) -> list[str]:
         "/api/sources/{source_id}/measure": f"?start={start}&end={end}&start_track={track}",
         "/api/sources/{source_id}/search": f"?q={CANARY[2:-2]}",
         "/api/sources/{source_id}/logs/marks": f"?logs=1&start={start}&end={end}",
+        "/api/sources/{source_id}/logs/proof": f"?finding={'0' * 16}",
         "/api/sources/{source_id}/tracks/{track_id}/copy": f"?copied={start}&stood={end}",
         "/api/sources/{source_id}/tracks/{track_id}/change": "?sequence=1",
         "/api/sources/{source_id}/entries": "?bodies=true",

@@ -40,6 +40,7 @@ def test_coverage_and_actors_say_that_they_are_not_shown_instead_of_that_nothing
         "before Causeline counted",
         "every line was read",
         "What each rule can say",
+        "What can be joined",
     ):
         assert claim not in coverage
     assert "Order" not in text(mine, f"/sources/{sample.pk}/actors/")

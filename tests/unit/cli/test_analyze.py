@@ -170,6 +170,18 @@ def test_coverage_says_what_can_be_judged() -> None:
     assert all(f" {answer}\n" in output for answer in ("can judge", "can judge in part", "cannot judge"))
 
 
+def test_coverage_says_which_links_can_be_proven() -> None:
+    watches = str(DATA / "objects/watch")
+    asked = ("analyze", watches, "--output", "json", "--schema")
+    second, third = (json.loads(causeline(*asked, version)[1]) for version in ("v2", "v3"))
+    links = {row["link"]: (row["answer"], row["verdict"]) for row in third["source"].pop("links")}
+    assert third["source"] == second["source"]  # version 2 has no links
+    assert links["take-over"] == ("cannot", "not") and links["shared-write"] == ("can", "exact")
+    output = printed(watches, "--coverage", columns=100)
+    assert "What can be joined to one cause\n" in output
+    assert "The take-over of a Lease    cannot join\n" in output
+
+
 def test_the_catalogue_lists_every_rule_and_shows_its_page() -> None:
     status, output, _ = causeline("rules")
     assert status == 0

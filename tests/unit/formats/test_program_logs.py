@@ -217,6 +217,29 @@ def test_a_file_with_the_logs_of_two_pods_is_read_in_its_order() -> None:
     assert [each.subject.name for each in analysed([*first, *later]).findings] == ["web"]
 
 
+def test_a_service_that_was_never_announced_is_not_over_when_its_program_or_its_log_ends() -> None:
+    begun = [said(10, "Starting kube-vip.io [v0.8.9]"), said(10, "namespace [kube-system], Mode: [BGP]")]
+    counts = "local endpoint(s) [1], known good [10.0.0.2], active election [false]"
+    dropped = [
+        *begun,
+        said(12, f"[endpoints watcher] service shop/web: {counts}"),
+        said(14, "(svcs) will update [shop/web]"),
+    ]
+    stopped = said(30, "[endpoints] stopping watching for [web] in namespace [shop]")
+    other = said(31, "(svcs) will update [shop/api]")
+    ended = {
+        True: [[said(30, "something else")], [stopped], [stopped, stopped.replace("web", "api")]],
+        False: [[stopped, other], [said(30, "(svcs) [shop/web] has been deleted")]],
+    }
+    for goes_on, ends in ended.items():
+        for end in ends:
+            (finding,) = analysed([*dropped, *end]).findings
+            assert [each.open for each in finding.occurrences] == [goes_on], end
+    again = [each.replace("12:00:", "12:01:") for each in [*dropped, said(30, "something else")]]
+    (finding,) = analysed([*dropped, *again]).findings
+    assert [each.open for each in finding.occurrences] == [False, True]
+
+
 def test_a_real_log_alone_shows_which_services_were_overlooked() -> None:
     analysis = analyse([(LOGS / "kube-vip.log.zst", "kube-vip.log")], Limits())
     found = {each.subject.name: len(each.occurrences) for each in analysis.findings}

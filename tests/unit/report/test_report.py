@@ -164,6 +164,7 @@ def test_a_recording_without_findings_is_a_report_too() -> None:
     text = words(page(analysis_of(QUIET)))
     assert "No ordering violation found" in text
     assert "What each rule can say of this recording" in text
+    assert "What can be joined to one cause" in text and "A span of old copies joins what one component" in text
 
 
 def test_rules_and_namespaces_narrow_it_and_are_named() -> None:

@@ -13,15 +13,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from timeline.core.actors import Actor, Sent, actor_of
+from timeline.core.entries import Level
 from timeline.history.lifelines import Key, Moment, Name, Track
 from timeline.history.world.world import World
 from timeline.judging.copies.actor_copies import named_by
 from timeline.judging.copies.staleness import done_to
+from timeline.judging.coverage.lines import LinkNeeds, events, line, need
 from timeline.judging.findings import Link, Root
 from timeline.judging.requests import refused_as_old
 from timeline.judging.rulebook import setting
 
 LAG = setting("stale-view", "lag", 0.5, "s", "From which age on an old copy is more than an info.")
+
+_REFUSED = line(verbs="conflict", level=Level.METADATA, sent=True)
+_WATCHES = line(verbs="watch", level=Level.METADATA, sent=True)
+OLD_COPIES = LinkNeeds(
+    "old-copies",
+    "A span of old copies",
+    "what one component of one process did on old copies, until they were new again",
+    needs=(
+        need(line(verbs="create update status delete", level=Level.METADATA, sent=True)),
+        need(events(), _REFUSED, _WATCHES),
+        need(events(), misses="what was created and deleted on old copies"),
+        need(_REFUSED, misses="updates that were refused because they rested on old copies"),
+        need(line(verbs="update status", sent=True), misses="updates that show that the copies were new again"),
+        need(_WATCHES, misses="new lists and watches, after which the copies are new"),
+    ),
+)
 
 
 def link(actor: Actor, copied: Track, unseen: Moment, sent: int, world: World) -> Link:

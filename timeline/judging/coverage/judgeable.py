@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -22,7 +22,6 @@ from timeline.judging.coverage.remedies import (
 )
 from timeline.judging.coverage.sources import CoverageRow, Sight, Sights, enumerated
 from timeline.judging.leases.terms import OF_NODES
-from timeline.judging.rulebook import Rule
 from timeline.kinds import group_of, qualified, resource_of
 
 Judgement = Literal["exact", "bounded", "inconclusive", "not"]
@@ -51,6 +50,21 @@ class RuleCoverage(NamedTuple):
         return ANSWERS[self.answer] + (f", {self.verdict} at best" if self.verdict == "inconclusive" else "")
 
 
+class Needing(Protocol):
+    """A rule, or a sort of links: what needs lines of a source. `Rule` describes the properties."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def needs(self) -> tuple[Need, ...]: ...
+    @property
+    def kinds(self) -> tuple[str, ...]: ...
+    @property
+    def recordings(self) -> bool: ...
+    @property
+    def times(self) -> bool: ...
+
+
 class _Lack(NamedTuple):
     """Something that a source does not show, or not everywhere."""
 
@@ -60,7 +74,7 @@ class _Lack(NamedTuple):
     unseen: tuple[Line, ...] = ()  # the lines that were not seen at all
 
 
-def judgeable(world: World, rules: Iterable[Rule], *, shown: bool = True) -> list[RuleCoverage]:
+def judgeable(world: World, rules: Iterable[Needing], *, shown: bool = True) -> list[RuleCoverage]:
     """Return for each rule what it can judge in a source, why, and what to record so that it can judge more.
 
     Without `shown`, findings about objects that only a log names are not kept.
@@ -69,7 +83,7 @@ def judgeable(world: World, rules: Iterable[Rule], *, shown: bool = True) -> lis
     return [_judgeable(rule, source, shown=shown) for rule in rules]
 
 
-def _judgeable(rule: Rule, source: Sights, *, shown: bool) -> RuleCoverage:
+def _judgeable(rule: Needing, source: Sights, *, shown: bool) -> RuleCoverage:
     """Return what one rule can judge in a source."""
     if rule.recordings and source.world.live:
         remedy = "Download everything observed, and upload it as a recording."
@@ -86,7 +100,7 @@ def _judgeable(rule: Rule, source: Sights, *, shown: bool) -> RuleCoverage:
     return _covered(rule, [*missing, *_missed(rule, source), *_limits(rule, source), *_holes(rule, source)])
 
 
-def _covered(rule: Rule, lacks: Sequence[_Lack]) -> RuleCoverage:
+def _covered(rule: Needing, lacks: Sequence[_Lack]) -> RuleCoverage:
     """Return what a rule can judge if a source lacks all this."""
     if not lacks:
         return RuleCoverage(rule.id, "exact", "everything that it needs was seen", "")
@@ -153,7 +167,7 @@ def _act(line: Line) -> str:
     return _or(WORDS[each][0] for each in verbs)
 
 
-def _missed(rule: Rule, source: Sights) -> Iterator[_Lack]:
+def _missed(rule: Needing, source: Sights) -> Iterator[_Lack]:
     """Yield what a rule misses because a source lacks some of the lines that it needs."""
     by_cause: dict[str, list[_Lack]] = defaultdict(list)
     misses: dict[str, dict[str, None]] = defaultdict(dict)
@@ -181,7 +195,7 @@ def _usual_but_unseen(line: Line, source: Sights) -> tuple[str, ...]:
     return tuple(kind for kind in line.kinds if kind not in seen)
 
 
-def _limits(rule: Rule, source: Sights) -> Iterator[_Lack]:
+def _limits(rule: Needing, source: Sights) -> Iterator[_Lack]:
     """Yield the namespaces, the kinds and the requests for which a rule sees less than for others."""
     for needed, line in ((each, line) for each in rule.needs for line in each.lines):
         sight = source.sight(line)
@@ -213,7 +227,7 @@ def _limits(rule: Rule, source: Sights) -> Iterator[_Lack]:
             yield _Lack(what, tuple(map(_watch_command, listed)))
 
 
-def _low(rule: Rule, sight: Sight) -> list[GroupKind]:
+def _low(rule: Needing, sight: Sight) -> list[GroupKind]:
     """Return the kinds that a line about all kinds saw, but never with bodies, without those that the rule names apart.
     If the log has no bodies at all, it only adds to watches, and no kind is returned."""
     if not sight.direct:
@@ -236,7 +250,7 @@ def _owners(source: Sights) -> Iterator[_Lack]:
             yield _Lack(what, (remedy(qualified(*kind), source.watching),))
 
 
-def _namespaces(rule: Rule, source: Sights) -> Iterator[_Lack]:
+def _namespaces(rule: Needing, source: Sights) -> Iterator[_Lack]:
     """Yield in which namespaces a source does not show what it shows in others."""
     for line in dict.fromkeys(line for need in rule.needs for line in need.lines):
         sight, verbs = source.sight(line), set(line.verbs)
@@ -263,7 +277,7 @@ def _namespaces(rule: Rule, source: Sights) -> Iterator[_Lack]:
         yield _Lack(what, (_WIDEN.format(_resources(limited)),))
 
 
-def _unattributed(rule: Rule, source: Sights) -> list[_Lack]:
+def _unattributed(rule: Needing, source: Sights) -> list[_Lack]:
     """Return what a rule lacks that needs to know who sent requests, if the senders of some were not kept."""
     requests = {row.requests for row in source.rows.values()} - {"none"}
     if requests <= {"kept"} or not any(line.sent for need in rule.needs for line in need.lines):
@@ -275,7 +289,7 @@ def _unattributed(rule: Rule, source: Sights) -> list[_Lack]:
     return [_Lack(why, (IMPORT_AGAIN,))]
 
 
-def _rows(rule: Rule, source: Sights) -> list[CoverageRow]:
+def _rows(rule: Needing, source: Sights) -> list[CoverageRow]:
     """Return the rows of the kinds that a rule names."""
     return [row for kind, row in source.rows.items() if qualified(*kind) in rule.kinds]
 
@@ -291,7 +305,7 @@ def _is_mixed(row: CoverageRow, source: Sights) -> bool:
     return any({Depth.METADATA, Depth.FULL} <= depths and Depth.OBJECT not in depths for depths, _ in sorts)
 
 
-def _holes(rule: Rule, source: Sights) -> Iterator[_Lack]:
+def _holes(rule: Needing, source: Sights) -> Iterator[_Lack]:
     """Yield what a rule lacks because other lines show that writes of kinds it needs are, or may be, missing."""
     lines = [line for each in rule.needs for line in each.lines]
     whole = {kind for kind, row in source.rows.items() if row.level == "list" or row.complete or source.follows(kind)}

@@ -94,6 +94,26 @@ class Need(msgspec.Struct, frozen=True):
     misses: str = ""  # as the object of a sentence, such as "Services that came back"
 
 
+class LinkNeeds(msgspec.Struct, frozen=True):
+    """What a source has to show so that links of one sort can be proven, which join what one cause did.
+
+    `coverage.links` lists all sorts.
+    """
+
+    id: str
+    title: str  # what the links are: "The same write"
+    joins: str  # what they join to one cause, as a sentence without its stop
+    needs: tuple[Need, ...]
+    recordings: bool = False  # as in `Rule`
+    times: bool = False
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return the kinds that its needs name, without Events."""
+        named = (kind for each in self.needs for line in each.lines for kind in line.kinds if kind != "Event")
+        return tuple(dict.fromkeys(named))
+
+
 def need(*lines: Line, misses: str = "") -> Need:
     """Return a need for any one of these lines (see `Need`)."""
     return Need(lines, misses)

@@ -23,7 +23,8 @@ class Step(Enum):
     HANDLED = "handled"  # it looked at usable endpoints of the Service and did nothing
     KNOWN = "known"  # it had the Service in its table, so that endpoints which come from now on are used
     SERVED = "served"  # it announced the Service, or began to elect who does it
-    STOPPED = "stopped"  # it no longer has to serve the Service
+    STOPPED = "stopped"  # it no longer has to serve the Service, or ends
+    DELETED = "deleted"  # the Service was deleted
 
 
 class Taken(NamedTuple):
@@ -46,7 +47,7 @@ _STEPS = (
     (Step.SERVED, re.compile(r"\(svc(?:s)? election\) service " + _IN_BRACKETS)),
     (Step.KNOWN, re.compile(r"\(svcs\) will update \[" + _OBJECT + r"\]")),
     (Step.STOPPED, re.compile(r"\[endpoint(?:slice)?s\] stopping watching for " + _IN_BRACKETS)),
-    (Step.STOPPED, re.compile(r"\(svcs\) \[" + _OBJECT + r"\] has been deleted")),
+    (Step.DELETED, re.compile(r"\(svcs\) \[" + _OBJECT + r"\] has been deleted")),
 )
 
 
@@ -58,6 +59,7 @@ class Run(NamedTuple):
 
     steps: Sequence[Taken]  # in order
     until: int  # when it stopped to serve the Service, the next process began, or the log ends
+    ended: bool  # whether something says that it ended; otherwise the log ends with it, or with the end of its process
 
     @property
     def overlooked(self) -> tuple[LogLine, LogLine, int] | None:
@@ -78,26 +80,32 @@ def runs(world: World) -> dict[Name, list[Run]]:
     """Return the runs of all consumers by the Service that they were about, in the order of the logs and in time."""
     found: dict[Name, list[Run]] = {}
     for _, lines in world.logs():
-        for run, until in _processes(lines):
-            if not any(_ANNOUNCES.match(line.text) for line in run):
-                continue
-            steps: dict[Name, list[Taken]] = {}
-            for line in run:
-                if taken := _taken(line):
-                    name, step = taken
-                    steps.setdefault(name, []).append(Taken(step, line))
-                    if step is Step.STOPPED:
-                        found.setdefault(name, []).append(Run(steps.pop(name), line.time))
-            for name, of_name in steps.items():
-                found.setdefault(name, []).append(Run(of_name, until))
+        for run, until, is_last in _processes(lines):
+            if any(_ANNOUNCES.match(line.text) for line in run):
+                _add_runs(found, run, until, is_last)
     return found
 
 
-def _processes(lines: Sequence[LogLine]) -> Iterator[tuple[Sequence[LogLine], int]]:
-    """Yield the lines of each process whose start stands in a log, and when the next one began or the log ends."""
+def _add_runs(found: dict[Name, list[Run]], lines: Sequence[LogLine], until: int, is_last: bool) -> None:
+    """Add the runs of one process; `until` is when the next one began or the log ends, and `is_last` which of both."""
+    taken = [(*found_in, line) for line in lines if (found_in := _taken(line))]
+    # A process that ends stops to serve all Services, so after these lines it does nothing else.
+    ending = max((number for number, (_, step, _) in enumerate(taken) if step is not Step.STOPPED), default=-1)
+    steps: dict[Name, list[Taken]] = {}
+    for number, (name, step, line) in enumerate(taken):
+        steps.setdefault(name, []).append(Taken(step, line))
+        if step in (Step.STOPPED, Step.DELETED):
+            found.setdefault(name, []).append(Run(steps.pop(name), line.time, ended=number <= ending or not is_last))
+    for name, of_name in steps.items():
+        found.setdefault(name, []).append(Run(of_name, until, ended=not is_last))
+
+
+def _processes(lines: Sequence[LogLine]) -> Iterator[tuple[Sequence[LogLine], int, bool]]:
+    """Yield the lines of each process whose start stands in a log, when the next one began or the log ends, and whether
+    it is the last one."""
     starts = [number for number, line in enumerate(lines) if _STARTS.match(line.text)]
     for start, end in pairwise([*starts, len(lines)]):
-        yield lines[start:end], lines[min(end, len(lines) - 1)].time
+        yield lines[start:end], lines[min(end, len(lines) - 1)].time, end == len(lines)
 
 
 def _taken(line: LogLine) -> tuple[Name, Step] | None:

@@ -9,13 +9,26 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from timeline.core.entries import Change
+from timeline.core.entries import Change, Level
 from timeline.history.lifelines import Name, name_of
+from timeline.judging.coverage.lines import LinkNeeds, line, need
 from timeline.judging.findings import Finding, Link, Occurrence, Part, Proof, Status, digest, joined
 from timeline.judging.incidents import subjects
 from timeline.judging.verdicts import Verdict
 
 Apart = tuple[str, str]  # an incident, and a symptom that a person has taken out of it, by identity
+
+SHARED_WRITE = LinkNeeds(
+    "shared-write",
+    "The same write",
+    "what one write caused, such as a Service that came too late for several Pods",
+    needs=(
+        need(line(verbs="create update status delete", level=Level.METADATA)),
+        need(line(verbs="delete", level=Level.METADATA), misses="deletions that findings share"),
+        need(line("Service", verbs="create"), misses="Services that came too late for several objects"),
+        need(line("Pod", verbs="create"), misses="Pods of which several rules find something"),
+    ),
+)
 
 
 class Piece(NamedTuple):

@@ -11,14 +11,32 @@ from typing import NamedTuple
 
 from timeline.core.actors import Actor, actor_of
 from timeline.core.durations import Length
-from timeline.core.entries import Change, Clock
+from timeline.core.entries import Change, Clock, Level
 from timeline.core.order import At
 from timeline.history.lifelines import Key, Moment, Track
 from timeline.history.world.world import World
+from timeline.judging.coverage.lines import LinkNeeds, line, need
 from timeline.judging.leases.terms import is_heartbeat
 from timeline.judging.verdicts import between
 
 _WITHOUT_LEASE = frozenset({"Event", "Lease"})  # kinds that replicas write which hold no Lease
+
+TAKE_OVER = LinkNeeds(
+    "take-over",
+    "The take-over of a Lease",
+    "what one holder wrote after it had lost the Lease",
+    needs=(
+        need(line("Lease", verbs="create update", level=Level.METADATA, sent=True)),
+        need(line(verbs="create update status delete", level=Level.METADATA, sent=True)),
+        need(line("Lease", verbs="update", level=Level.METADATA, sent=True), misses="renewals and take-overs"),
+        need(line(verbs="create", level=Level.METADATA, sent=True), misses="what was created"),
+        need(line(verbs="update", level=Level.METADATA, sent=True), misses="what was changed"),
+        need(line(verbs="status", level=Level.METADATA, sent=True), misses="writes of the status"),
+        need(line(verbs="delete", level=Level.METADATA, sent=True), misses="what was deleted"),
+        need(line("Lease", verbs="create update"), misses="holders that only the content of the Lease shows"),
+        need(line(verbs="create"), misses="what was created under a generated name"),
+    ),
+)
 
 
 class Term(NamedTuple):

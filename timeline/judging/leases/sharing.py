@@ -3,13 +3,28 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from timeline.core.entries import FOREVER, Change
+from timeline.core.entries import FOREVER, Change, Level
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
+from timeline.judging.coverage.lines import LinkNeeds, line, need
 from timeline.judging.findings import Link, Root
 from timeline.judging.leases.elections import Election, Handover, runs
 from timeline.judging.leases.holders import WORKLOADS
 from timeline.kinds.deployment import Lock
+
+CONFIGURATION_NEEDS = (
+    need(line(*WORKLOADS, verbs="state")),
+    need(line(*WORKLOADS, verbs="create"), misses="workloads whose arguments only their creation shows"),
+    need(line(*WORKLOADS, verbs="update status"), misses="workloads that changed, or that other changes show"),
+    need(line(*WORKLOADS, verbs="delete", level=Level.METADATA), misses="workloads that were deleted before"),
+)
+"""The lines that show which workloads elect on which Lease."""
+CONFIGURATION = LinkNeeds(
+    "configuration",
+    "A configuration",
+    "what happened on a Lease because workloads with different schedulers share it",
+    needs=(*CONFIGURATION_NEEDS, need(line("Lease", verbs="create update"), misses="what happened on the Lease")),
+)
 
 
 class Configured(NamedTuple):

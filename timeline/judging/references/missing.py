@@ -5,9 +5,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from timeline.core.entries import Level
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
+from timeline.judging.coverage.lines import LinkNeeds, line, need
 from timeline.judging.findings import Link, Root
 from timeline.judging.verdicts import Verdict, order_of
 from timeline.kinds import kind_of
@@ -15,6 +17,24 @@ from timeline.kinds.volcano_job import makes_claim
 
 # What an Event says of an object that its program did not find: the kind, perhaps with its group, and the name.
 _NOT_FOUND = re.compile(r"\b([a-z]{1,253}+)(?:\.[a-z0-9.]{1,253}+)? \"?([^\s\"]{1,253})\"? (?:is )?not found")
+
+MISSING_OBJECT = LinkNeeds(
+    "missing-object",
+    "A missing object",
+    "all that waited for it",
+    needs=(
+        need(line("Pod", "Job.batch.volcano.sh", verbs="state")),
+        need(line("Pod", verbs="create"), misses="the time since which Pods wait"),
+        need(line("PersistentVolumeClaim", verbs="create", level=Level.METADATA), misses="Pods that wait for a claim"),
+        need(line("ConfigMap", verbs="create", level=Level.METADATA), misses="Pods that wait for a ConfigMap"),
+        need(line("Secret", verbs="create", level=Level.METADATA), misses="Pods that wait for a Secret"),
+        need(
+            line("ServiceAccount", verbs="create", level=Level.METADATA), misses="Pods that wait for a ServiceAccount"
+        ),
+        need(line("PriorityClass", verbs="create", level=Level.METADATA), misses="Pods that wait for a PriorityClass"),
+        need(line("Event", verbs="create"), misses="what never came"),
+    ),
+)
 
 
 class Missing(NamedTuple):

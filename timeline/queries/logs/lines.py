@@ -6,17 +6,19 @@ Times are microseconds since 1970, UTC.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 from django.db.models import Count, Max, Min, QuerySet, Sum
 
-from timeline.core.entries import LogLine, Unknown, microseconds, moment
+from timeline.core.entries import LogLine, Place, Unknown, microseconds, moment
 from timeline.history.codec import Known
 from timeline.history.packing import unpack
 from timeline.kinds import NOISE
 from timeline.layout.lanes import lane_key
 from timeline.models import Log, LogPage, Source, Track
+from timeline.payloads.findings import ProofPayload
 from timeline.payloads.logs import (
     LogLinePayload,
     LogLinesPayload,
@@ -26,6 +28,7 @@ from timeline.payloads.logs import (
     NamedObjectPayload,
     ShownLinePayload,
 )
+from timeline.queries.incidents.findings import findings
 from timeline.storage.logs import GRAVE, LINES, decoded, raw_lines_of, times_of
 
 LOGS = 500  # the most logs that are listed, those with the most lines
@@ -163,6 +166,30 @@ def lines(
     following = str(found[limit - 1].place) if len(found) > limit else None
     payloads = [_payload(each.line, known[each.place.log], each.place) for each in found[:limit]]
     return {"lines": payloads, "next": following, "scanned": scanned}
+
+
+def proving(source_id: int, finding: str) -> list[LogLinePayload]:
+    """Return the lines that prove a row of the list of findings, in the order of its proof; none if other events prove
+    it. `finding` is the key of the row. Raises Source.DoesNotExist."""
+    Source.objects.only("pk").get(pk=source_id, ready=True)
+    proofs = [proof for row in findings(source_id, key=finding)["findings"] for proof in row["proof"]]
+    found = [placed for proof in proofs if _is_line(proof) if (placed := _read_at(source_id, proof))]
+    known = _names(source_id, {each.place.log for each in found})
+    return [_payload(each.line, known[each.place.log], each.place) for each in found]
+
+
+def _is_line(proof: ProofPayload) -> bool:
+    """Return whether an event may be a line of a log: it is neither a request nor a revision of an object."""
+    return bool(proof["file"] and proof["earliest"]) and proof["resource_version"] is None and proof["audit_id"] is None
+
+
+def _read_at(source_id: int, proof: ProofPayload) -> _Placed | None:
+    """Return the line that was read where an event was; None if no line was."""
+    at = datetime.fromisoformat(proof["earliest"] or "")
+    pages = LogPage.objects.filter(source=source_id, first__lte=at, last__gte=at).order_by("log", "number")
+    placed = (each for page in pages.iterator(chunk_size=_PAGES) for each in _in_page(page, [], {}))
+    here = Place(proof["file"] or "", proof["line"] or 0)
+    return next((each for each in placed if each.line.place == here), None)
 
 
 def line(source_id: int, log: int, *, sequence: int | None = None, at: int = 0) -> ShownLinePayload | None:

@@ -46,7 +46,7 @@ def of_symptoms(silences: Iterable[Silence]) -> Q:
     """Return the condition for symptoms that a silence matches; an empty one if there are no silences."""
     matching = Q()
     for each in silences:
-        matching = Q(matching | matchers(each))
+        matching |= matchers(each)
     return matching
 
 
@@ -54,7 +54,7 @@ def _wholly(matching: Q) -> Q:
     """Return the condition for incidents without a symptom that does not match. The incident itself is looked at, too:
     an older version of Causeline has stored no symptoms."""
     others = Symptom.objects.filter(source=OuterRef("source"), incident=OuterRef("identity")).exclude(matching)
-    return matching & ~Exists(others)
+    return matching & ~Q(Exists(others))
 
 
 def matchers(silence: Silence) -> Q:

@@ -34,6 +34,9 @@ _HEADINGS = {"owner": "root", "kind": "family", "namespace": "namespace", "actor
 COUNTED = 2000  # the most rows that are counted
 _COLUMNS = 'place, {lane} AS lane, root, {strip} AS strip, {number} AS number, "group", kind, namespace, name, family'
 _LANE = _COLUMNS.format(lane="lane", strip="strip", number="number") + ", 1 AS members, creator"
+_OF_FINDING = """source_id = %(source)s AND span IS NOT NULL AND family = 'Cluster' AND lane IN (
+    SELECT lane FROM timeline_track WHERE source_id = %(source)s AND id = ANY(ARRAY(
+        SELECT unnest(tracks) FROM timeline_occurrence WHERE source_id = %(source)s AND key = %(finding)s)))"""
 _STRIP = _COLUMNS.format(lane="0", strip="place", number="0") + ", members, '' AS creator"
 _SHUT = """0 AS lane, {root} AS root, 0 AS strip, 0 AS number, '' AS "group", '' AS kind, {name} AS namespace,
     '' AS name, {name} AS family, 0 AS members, {name} AS creator"""
@@ -58,6 +61,7 @@ class Rows:
             "name": like(view.name),
             "actor": "" if view.actor == NOT_KNOWN else view.actor,
             "focus": view.top,
+            "finding": view.finding,
             "opened": _numbers(key.rpartition("/")[2] for key in view.open),
             "closed": _numbers(view.closed) if view.group == "owner" else list(view.closed),
         }
@@ -121,7 +125,8 @@ class Rows:
             WHERE {self._lanes} AND {self._heading} = ANY(%(wanted)s) GROUP BY 1"""
         with connection.cursor() as cursor:
             cursor.execute(query, {**self._values, "wanted": wanted})
-            return {str(heading): Count(lanes, Folded(*folded)) for heading, lanes, *folded in cursor}
+            found = {str(heading): Count(lanes, Folded(*folded)) for heading, lanes, *folded in cursor}
+        return dict.fromkeys(headings, Count(1)) | found  # hidden kinds are not counted, but a finding may show one
 
     def _stored_counts(self, headings: list[str]) -> dict[str, Count]:
         view, counts = self._view, Counter[str]()
@@ -186,6 +191,8 @@ class Rows:
                 parts.append((0, f"{strips} AND root = %(focus)s{tail}"))
         if view.closed:
             parts.append((1, self._closed("<>")))
+        if view.finding and self.by_owner and not view.noise and view.findings().unfiltered:
+            parts.append((0, f"SELECT {_LANE} FROM timeline_track WHERE {_OF_FINDING}{self._lived}{tail}"))
         return " UNION ALL ".join(
             f"(SELECT {turn} AS turn, {heading} AS heading, part.* FROM ({query}) AS part)" for turn, query in parts
         )

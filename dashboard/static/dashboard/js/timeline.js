@@ -142,6 +142,7 @@ function draw(onlyMoved = false) {
   byId("table-toggle").setAttribute("aria-pressed", String(store.table));
   if (!payload) return;
   byId("lanes-count").textContent = lanesOfAll(payload, store.unfold);
+  logs.prove(selection.selected);
   logs.draw(payload);
   picture.draw(payload, stepping);
 }
@@ -183,7 +184,7 @@ export const keys = {
 listen(keys, (target) => stepping.cursor !== null && target.closest(".lane-name") !== null);
 point({
   store, picture, stepping, bench: lanes.bench, onFinding: (key) => selection.select(key),
-  onLane: (index) => acts.select(loader.payload.lanes[index].key), onEvent: (event) => changes.open(event), onLine: (log, at) => logs.lines.open(log, { at }),
+  onLane: (index) => acts.select(loader.payload.lanes[index].key), onEvent: (event) => changes.open(event), onLine: (log, question) => logs.lines.open(log, question),
 });
 for (const [id, act] of [["fit", fit], ["reset", reset], ["table-toggle", tabulate]]) byId(id).addEventListener("click", act);
 for (const name of ["themechange", "zonechange"]) document.addEventListener(name, drawSoon);

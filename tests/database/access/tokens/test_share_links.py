@@ -91,7 +91,7 @@ def test_a_link_opens_its_page_and_what_that_asks_for_alone(sample: Source, kind
     text = view(sample.pk) if kind == "embedded" else shared(sample, incident=identity if kind == "incident" else "")
     query = {"embed": "1"} if kind == "embedded" else {}
     parts = ("opening", "overview", "window", "incidents", f"incidents/{identity}", "findings", "measure", "alerts",
-             "logs", "logs/marks")  # fmt: skip
+             "logs", "logs/marks", "logs/proof")  # fmt: skip
     reads = {f"/api/sources/{sample.pk}/{part}" for part in parts}
     public = {"/login/", "/login/code/", "/login/oidc/", "/login/oidc/callback/", "/logout/", "/healthz", "/livez",
               "/metrics"}  # fmt: skip

@@ -15,6 +15,7 @@ from dashboard.presentation.log_lines import open_about
 from tests import DATA
 from tests.database.storage.sources import asked
 from tests.database.storage.sources import imported as from_files
+from tests.inputs.recordings import lines_of as lines_in
 from tests.inputs.recordings import observations_of
 from tests.rows import stored
 from tests.unit.formats.test_program_logs import PLANTED, SECRET
@@ -196,6 +197,21 @@ def test_a_line_has_its_clock_its_place_its_neighbours_and_the_objects_that_it_n
     assert line(at=NOON + 2_000_000)["text"] == "nothing"
     line(404, sequence=999999)
     asked(client, source, "logs/99/line", 404)
+
+
+def test_the_lines_that_prove_a_finding_are_found_where_they_were_read(client: Client, imported: Import) -> None:
+    about = {"name": "app2", "namespace": "shopfront", "uid": "u", "resourceVersion": "9"}
+    about["creationTimestamp"] = "2026-11-22T06:19:30Z"
+    service = json.dumps({"apiVersion": "v1", "kind": "Service", "metadata": about, "spec": {}})
+    source = imported({"services.json": service, "kube-vip.log": (raw.decode() for raw in lines_in(KUBE_VIP))})
+    found = next(each for each in asked(client, source, "findings")["findings"])
+    lines = asked(client, source, "logs/proof", finding=found["key"])
+    assert [each["line"] for each in lines] == [each["line"] for each in found["proof"]]
+    assert "local endpoint(s)" in lines[0]["text"] and "will update" in lines[1]["text"]
+    assert all(each["text"] in found["why"] for each in lines)
+    (log,) = logs_of(client, source)
+    assert {each["log"] for each in lines} == {log["log"]}
+    assert asked(client, source, "logs/proof", finding="0" * 16) == []
 
 
 def test_a_log_alone_is_imported_and_tells_which_time_it_covers(client: Client, imported: Import) -> None:

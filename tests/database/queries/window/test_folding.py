@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
-from tests.database.queries.window.looking import key_of, keys
+from tests import RULES
+from tests.database.queries.window.looking import key_of, keys, names
 from tests.database.queries.window.looking import window as whole_window
+from tests.database.storage.sources import imported
 from timeline.core.entries import moment
-from timeline.models import Source, Track
+from timeline.models import Occurrence, Source, Track
 from timeline.payloads.windows import WindowPayload
 from timeline.queries.incidents.findings import findings
 from timeline.queries.window.folding import ALL
@@ -91,3 +93,14 @@ def test_lanes_without_a_change_in_view_have_no_colour(sample: Source) -> None:
     assert quiet & changed <= furniture <= quiet
     assert "Pod/vol-restart/ring-steady-0" not in quiet  # a finding in view names it
     assert not any(lane["quiet"] and not lane["furniture"] for lane in whole_window(sample)["lanes"])
+
+
+def test_an_object_of_a_hidden_kind_is_shown_while_a_finding_about_it_is_selected() -> None:
+    source = imported(RULES / "stale-write/fires-once-and-then-succeeds.jsonl")
+    assert names(whole_window(source)) == []
+    key = Occurrence.objects.get(source=source).key
+    shown = whole_window(source, finding=key, fold=True)
+    assert (names(shown), shown["lanes_total"]) == (["node-002"], 1)
+    assert [(each["label"], each["lanes"]) for each in shown["groups"]] == [("node-002", 1)]
+    assert names(whole_window(source, finding=key, noise=True)) == ["node-002"]
+    assert names(whole_window(source, finding=key, namespace="shop")) == []

@@ -10,7 +10,7 @@ from tests.database.storage.sources import asked, imported
 from tests.inputs.recordings import findings_of, observations_of, world_of
 from timeline.history.packing import ENTRIES, Packer
 from timeline.layout.excerpt import excerpt
-from timeline.models import Finding, ObjectView, Source, Track
+from timeline.models import Finding, ObjectView, Occurrence, Source, Track
 
 EXCESS = RULES / "stale-view/fires-after-its-job-was-complete.jsonl"
 
@@ -38,6 +38,9 @@ def test_of_several_actors_the_one_with_the_oldest_copy_is_shown_until_the_other
     assert (first["actor"], first["others"]) == ("job-controller", 1)
     opened = window(source, open=(first["key"],))["views"]
     assert [(each["actor"], each["others"]) for each in opened] == [("job-controller", 1), ("another", 0)]
+    key = Occurrence.objects.get(source=source, rule="stale-view").key
+    proving = window(source, finding=key)["views"]  # its acts prove the selected finding
+    assert [(each["actor"], each["others"]) for each in proving] == [("job-controller", 0), ("another", 0)]
 
 
 def test_pages_and_the_api_compare_the_copy_with_what_stood(source: Source, client: Client) -> None:

@@ -51,6 +51,9 @@ export function whatIsAt(scene, x, y) {
   const gap = gaps.kind.findIndex((kind, i) => (!kind || kind === kindOf(about)) && toPixel(gaps.start[i]) - 2 <= x && Math.max(toPixel(gaps.end[i]), toPixel(gaps.start[i]) + 3) + 2 >= x);
   if (gap >= 0) return [title, gaps.kind[gap] ? `Not observed: ${gaps.text[gap]}` : gaps.text[gap], span(gaps.start[gap], gaps.end[gap], digits, duration(gaps.end[gap] - gaps.start[gap]))];
 
+  const proof = (scene.unshown ?? []).find((each) => each.lane === lane && Math.abs(toPixel(each.time) - x) <= NEAR);
+  if (proof) return [title, `${proof.role}: proves the selected finding`, proof.who, timesOf(proof.time, (zone) => clock(proof.time, 6, zone))].filter(Boolean);
+
   let nearest = null;
   payload.marks.lane.forEach((row, i) => {
     const far = Math.abs(toPixel(payload.marks.time[i]) - x);

@@ -10,6 +10,7 @@ const CLOSE = 6; // px between two marks that become one
 const NEAR = 4; // px within which a mark counts as being at a point
 const DIGIT = 6.2; // px of a digit
 const LEVELS = ["", "warning", "error"];
+const GRAVE = { warning: 1, error: 2, fatal: 2 };
 
 /** Returns the marks of a log in view: [{log, time, end (µs), left, right (px), count, level, text}], from left to right. */
 function marksOf(scene, { log }) {
@@ -30,6 +31,14 @@ function marksOf(scene, { log }) {
   return found;
 }
 
+/** Returns the lines of a log that prove the selected finding, in view: [{log, time, end, sequence, level, text, x}]. */
+function provingOf(scene, { log }) {
+  const { toPixel } = scaleOf(scene);
+  const own = (scene.proof ?? []).filter((line) => line.log === log.log);
+  return own.map(({ time, sequence, level, text }) => ({ log, time, end: time, sequence, count: 1, level: GRAVE[level] ?? 0, text, x: toPixel(time) }))
+    .filter(({ x }) => x > -NEAR && x < scene.width + NEAR);
+}
+
 /** Returns the rows of logs with their marks, as SVG. */
 export function logShapes(scene) {
   const { toPixel } = scaleOf(scene);
@@ -44,21 +53,26 @@ export function logShapes(scene) {
       const fits = words && width >= words.length * DIGIT + 6;
       return [svg("rect", { class: style, x: left - 2, y: y - (level ? 7 : 5), width, height: level ? 14 : 10, rx: 2 }),
         ...(fits ? [svg("text", { class: "log-count", x: (left + right) / 2, y: y + 4 }, words)] : [])];
-    })];
+    }), ...provingOf(scene, row).map(({ x }) => evidence(x, y, "line"))];
   });
 }
 
-/** Returns the mark of a log at (x, y) of the plot (see marksOf), or null. */
+/** Returns the sign of an event that proves the selected finding, as SVG. `style` is "line" for a line of a log, which stays visible inside it. */
+export const evidence = (x, y, style = "") => svg("path", { class: `evidence ${style}`.trim(), d: `M${x.toFixed(1)} ${y - 9}l9 9l-9 9l-9 -9z` });
+
+/** Returns the mark of a log at (x, y) of the plot (see marksOf), or null. A line that proves the selected finding has a `sequence`. */
 export function linesAt(scene, x, y) {
   const row = (scene.logs ?? []).find((each) => Math.abs(each.y - y) <= LOG / 2);
   if (!row) return null;
+  const proving = provingOf(scene, row).find((line) => Math.abs(line.x - x) <= 2 * NEAR);
+  if (proving) return proving;
   const far = ({ left, right }) => Math.max(left - x, x - right, 0);
   return marksOf(scene, row).filter((mark) => far(mark) <= NEAR).sort((a, b) => far(a) - far(b))[0] ?? null;
 }
 
 /** Returns the lines of the tooltip of a mark. */
-export function tipOf({ log, time, end, count, level, text }) {
+export function tipOf({ log, time, end, count, level, text, sequence }) {
   const worst = level ? `, with ${["", "a warning", "an error"][level]}` : "";
   const [first, ...others] = linesOf(time, (zone) => (time === end ? clock(time, 6, zone) : `${clock(time, 6, zone)} – ${clock(end, 6, zone)}`));
-  return [`Log ${log.label}`, count > 1 ? `${plural(count, "line")}${worst}` : ["", "warning", "error"][level], text, [`${first} · by the clock of the program`, ...others].join("\n")].filter(Boolean);
+  return [`Log ${log.label}`, sequence === undefined ? "" : "proves the selected finding", count > 1 ? `${plural(count, "line")}${worst}` : ["", "warning", "error"][level], text, [`${first} · by the clock of the program`, ...others].join("\n")].filter(Boolean);
 }

@@ -6,11 +6,13 @@ import { kindOf } from "../state/window.js";
 import { arrowsOf } from "./arrows.js";
 import { HALF_BAR, PALE, cellTraceOf, inkOf, scaleOf, traceOf } from "./columns.js";
 import { svg } from "./dom.js";
-import { logShapes } from "./logs.js";
+import { evidence, logShapes } from "./logs.js";
 import { markShapes } from "./marks.js";
 import { drawMeasure } from "./measure.js";
 import { ROW } from "../state/shapes.js";
 import { viewShapes } from "./views.js";
+
+const EVIDENCE = 9; // px of half the sign of an event that proves the selected finding
 
 const measure = document.createElement("canvas").getContext("2d");
 const widths = new Map();
@@ -29,13 +31,14 @@ document.fonts?.ready.then(() => widths.clear());
  * Returns for each lane the places [middle, half the width] (px) that texts must not cover, from left to right. `among` is
  * the whole window, if the payload is only a part of it.
  */
-function obstacles({ payload, rows, width, among = payload }, toPixel, births) {
+function obstacles({ payload, rows, width, unshown = [], among = payload }, toPixel, births) {
   const found = payload.lanes.map(() => []);
   among.marks.lane.forEach((lane, i) => {
     if (rows[lane] === null) return;
     const x = toPixel(among.marks.time[i]);
     if (x > -6 && x < width + 6) found[lane].push([x, 6]);
   });
+  for (const { lane, time } of unshown) found[lane].push([toPixel(time), EVIDENCE]);
   for (const { lane, x, half } of births) found[lane].push([x, half]);
   payload.holes.lane.forEach((lane, i) => {
     const [left, right] = [payload.holes.start[i], payload.holes.end[i]].map(toPixel);
@@ -141,6 +144,10 @@ function hand({ payload, centres, width, height, cursor, lane }, toPixel) {
   return y === null ? shapes : [...shapes, svg("circle", { class: "cursor", cx: x, cy: y, r: 13 })];
 }
 
+/** Returns the signs of events that prove the selected finding and that no mark shows. */
+const evidenceShapes = ({ unshown = [], rows, width }, toPixel) => unshown.map(({ lane, time }) => [toPixel(time), rows[lane]])
+  .flatMap(([x, y]) => (y === null || x < -EVIDENCE || x > width + EVIDENCE ? [] : [evidence(x, y)]));
+
 function visibleBirths(scene, toPixel) {
   const { payload, rows, width, numbered } = scene;
   const last = new Map();
@@ -225,6 +232,7 @@ export function drawOverlay(host, scene) {
     ...barText(scene, toPixel, obstacles(scene, toPixel, inTheWay)),
     ...holeText(scene, toPixel),
     ...birthShapes(births),
+    ...evidenceShapes(scene, toPixel),
     ...pills(scene, toPixel),
     ...drawMeasure(scene, toPixel),
   );

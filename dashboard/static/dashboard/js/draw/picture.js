@@ -1,7 +1,7 @@
 // This module makes scenes (see columns.js) from the store and the loaded window: one of all lanes, and one of pinned lanes.
 
 import { instantsOf, orderScale, timeScale } from "../state/scale.js";
-import { relatedTo, summary } from "../state/window.js";
+import { relatedTo, summary, unshown } from "../state/window.js";
 import { drawAxis, ticksOf } from "./axis.js";
 import { Board } from "./board.js";
 import { whenReady } from "./chart.js";
@@ -49,7 +49,7 @@ export class Picture {
     if (!main || this.figures.main.clientWidth === 0) return;
     this.#split = { ...this.#split, payload, edge, now };
     for (const [name, scene] of [["main", main], ...(payload.pins ? [["pins", pins]] : [])]) {
-      this.edges[name][act]({ ...scene, payload: edge, among: payload, now, cursor: null, measure: null, alert: null, lane: "", views: [], logs: [], without: "shade outlines" });
+      this.edges[name][act]({ ...scene, payload: edge, among: payload, now, cursor: null, measure: null, alert: null, lane: "", views: [], logs: [], unshown: [], without: "shade outlines" });
     }
   }
 
@@ -86,7 +86,7 @@ export class Picture {
     const shared = {
       payload, view, width, scale: this.#scale(payload), theme: theme(), inks: this.inks[theme()], fills: this.fills[theme()], cursor, measure, lane: store.lane, alert: numberOf(store.at),
       hue: store.colour === "actor" ? (actor) => this.actors.hue(actor) : null, actor: store.actor,
-      lines: this.logs.marks, chosen: new Set([store.finding, ...store.arrows]), related: relatedTo(payload, selected),
+      lines: this.logs.marks, proof: this.logs.proof, unshown: unshown(payload, selected, (view.end - view.start) / 1000), chosen: new Set([store.finding, ...store.arrows]), related: relatedTo(payload, selected),
     };
     const { layout, layoutOfPins } = lanes;
     const [top, bottom] = this.#inSight();

@@ -58,6 +58,7 @@ export async function measure(_, { start, end }) {
 export const isAway = () => false;
 export const logs = async () => ({ logs: [], more: false });
 export const logMarks = async () => [];
+export const logProof = async () => [];
 export const logLine = async () => null;
 
 /** Returns what the report holds of a change: its time and revision, and its writer if a finding names it. */

@@ -96,6 +96,9 @@ export const logs = (source) => request(`/api/sources/${source}/logs`);
 /** Fetches where the lines of some logs are: [{log, time, count, level, text}], as columns. */
 export const logMarks = (source, question) => request(`/api/sources/${source}/logs/marks?${query(question)}`);
 
+/** Fetches the lines of logs that prove the finding with this key: [{log, sequence, time, text, …}]. */
+export const logProof = (source, finding) => request(`/api/sources/${source}/logs/proof?${query({ finding })}`);
+
 /** Fetches one line of a log: that with a `sequence`, or the first one from a time `at` (µs) on. */
 export const logLine = (source, log, question) => request(`/api/sources/${source}/logs/${log}/line?${query(question)}`);
 

@@ -16,6 +16,28 @@ export const NOISE = ["Events", "Cluster"]; // the families of kinds that are hi
 /** Returns the kind of a lane, with its API group, as gaps have it. */
 export const kindOf = ({ key }) => key.split("/", 1)[0];
 
+/** Returns the key of the lane of an object that a finding names, as LanePayload has it. */
+export const laneKeyOf = ({ group, kind, namespace, name }) => `${group ? `${kind}.${group}` : kind}/${namespace}/${name}`;
+
+let apart = { events: [] }; // the last result of unshown, with what it was computed from
+
+/** Returns the events that prove a finding and that no change shows, such as refused requests: [{lane, time (µs), role, who}]. `near` (µs) is how far a change may be for that. */
+export function unshown(payload, group, near) {
+  if (!group) return [];
+  if (apart.payload !== payload || apart.group !== group || apart.near !== near) apart = { payload, group, near, events: unshownIn(payload, group, near) };
+  return apart.events;
+}
+
+function unshownIn(payload, group, near) {
+  const { bars, births, marks } = payload;
+  const changes = [[bars, bars.start], [bars, bars.end], [births, births.time], [marks, marks.time]];
+  return group.proof.flatMap(({ track, at, role, actor, user_agent: agent }) => {
+    const bar = track ? bars.track.indexOf(track) : -1;
+    if (bar < 0 || changes.some(([{ track: tracks }, times]) => times.some((time, i) => tracks[i] === track && Math.abs(time - at) <= near))) return [];
+    return [{ lane: bars.lane[bar], time: at, role, who: actor || agent || "" }];
+  });
+}
+
 const isLaneOf = (lane, object) =>
   lane.name === object.name && lane.namespace === object.namespace && lane.key.split("/")[0].split(".")[0] === object.kind;
 

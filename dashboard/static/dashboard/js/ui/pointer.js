@@ -73,7 +73,7 @@ function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
   });
 }
 
-/** Handles the pointer on all figures. Calls `onFinding(key)` if the label of an arrow was clicked, `onLane(index)` if a lane was, and then `onEvent(event)` if an event of it was, and `onLine(log, time)` if lines of a log were. */
+/** Handles the pointer on all figures. Calls `onFinding(key)` if the label of an arrow was clicked, `onLane(index)` if a lane was, and then `onEvent(event)` if an event of it was, and `onLine(log, {at (µs) or sequence})` if lines of a log were. */
 export function point({ store, picture, stepping, bench, onFinding, onLane, onEvent, onLine }) {
   for (const [name, figure] of Object.entries(picture.figures)) {
     const scene = () => picture.scenes[name];
@@ -93,7 +93,7 @@ export function point({ store, picture, stepping, bench, onFinding, onLane, onEv
         const lines = scene() && linesAt(scene(), at.x, at.y);
         if (lines) {
           showTipAt(null);
-          return onLine(lines.log.log, lines.time);
+          return onLine(lines.log.log, lines.sequence === undefined ? { at: lines.time } : { sequence: lines.sequence });
         }
         const lane = scene() ? laneAt(scene(), at.y) : -1;
         if (lane >= 0) onLane(lane);

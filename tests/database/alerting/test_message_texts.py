@@ -13,7 +13,8 @@ from dashboard.alerting.messages import Message
 from dashboard.alerting.routing import Notification
 from dashboard.alerting.texts import subject, texts
 from dashboard.alerting.wording import Shown
-from timeline.models import Incident, Source, Symptom
+from timeline.models import Finding, Incident, Source, Symptom
+from timeline.storage.judged import incidents
 
 MESSAGE = Message(
     key="1.a204.began",
@@ -133,10 +134,10 @@ def test_an_address_of_a_person_stays_readable() -> None:
 @pytest.mark.django_db
 def test_what_is_over_says_how_long_it_lasted_as_precisely_as_that_is_known(sample: Source) -> None:
     def when(rule: str) -> str:
-        row = Incident.objects.filter(source=sample, rules__contains=[rule]).order_by("identity")[0]
-        only = Symptom.objects.get(source=sample, incident=row.identity, rule=rule)
-        times = {"first": only.first, "last": only.last, "occurrences": only.occurrences}
-        Incident.objects.filter(source=sample, identity=row.identity).update(**times)
+        alone = Symptom.objects.get(source=sample, rule=rule).identity
+        Finding.objects.filter(source=sample, rule=rule).update(incident=alone)
+        incidents.write(sample)
+        row = Incident.objects.get(source=sample, identity=alone)
         key = (sample.pk, row.identity)
         message = Shown({key}, timezone.now()).message(Notification(key, "over", row.rank), before={})
         assert message

@@ -67,6 +67,8 @@ _REMEDIES = {
     ),
 }
 
+STATING = frozenset(rule for each in _REMEDIES.values() for rule in each.stated_by)  # rules that state a cause
+
 
 def advice(root: Link | None, symptoms: Sequence[Symptom]) -> list[str]:
     """Return the lines of advice for an incident. Each begins with the name of its step, and they are in the order of

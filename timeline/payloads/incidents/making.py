@@ -33,17 +33,6 @@ from timeline.payloads.incidents.symptoms import Part, Symptom, anchor_payload, 
 
 TIMES = 256  # of the latest occurrences that are kept to be drawn
 SHOWN = 20  # symptoms that a row of a list has
-# Rules that state what others follow from. A title names the harm that these others state, where there is any.
-_CAUSES = frozenset(
-    {
-        "stale-view",
-        "stale-write",
-        "view-went-back",
-        "write-after-lease-lost",
-        "lease-shared-config",
-        "missing-reference",
-    }
-)
 _ONE = re.compile(r"\b1 (\w+)s\b")
 _EFFECTS = list(Effect)
 Places = Mapping[str, Sequence[str]]  # by finding: of each occurrence, the identity of the incident it belongs to
@@ -269,8 +258,9 @@ def title(root: str, symptoms: Sequence[Harm], harms: Mapping[str, str]) -> str:
     if not root:
         others = len(symptoms) - 1
         return f"{gravest.title}, and {others} more {'symptom' if others == 1 else 'symptoms'} of the same cause"
+    # A rule that states the cause says less of its harm than the others, where there are any.
     worst = [symptom for symptom in symptoms if symptom.gravity == gravest.gravity]
-    harmed = next((symptom for symptom in worst if symptom.rule not in _CAUSES), gravest).rule
+    harmed = next((symptom for symptom in worst if symptom.rule not in advice.STATING), gravest).rule
     alike = [symptom for symptom in symptoms if symptom.rule == harmed]
     did = harms[harmed].format(count=sum(one.excess for one in alike), anchors=_anchors({one.anchor for one in alike}))
     return f"{root}: " + _ONE.sub(r"1 \1", did)

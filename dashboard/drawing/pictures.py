@@ -3,8 +3,8 @@
 A picture is as wide as its place: positions in time are per cent of the width, and nothing else is stretched.
 """
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from dashboard.drawing import figures
 from dashboard.drawing.canvas import SMALL, Canvas, Element, add, picture
@@ -22,11 +22,30 @@ _LEAST, _SOFT = 0.2, 0.3  # the least widths, in per cent, of a box and of an un
 _LAYERS = ("shade", "bar", "edge", "hole", "unsure", "text", "mark", "arrow", "birth", "label")
 
 
+class Step(NamedTuple):
+    """A step of the proof of a finding, in words, at a time (µs) on the lane with this index."""
+
+    lane: int
+    time: int
+    text: str
+
+
 class Picture:
-    """The lanes of a window (those with the indices `only`) between two times (µs), with the parts of one finding."""
+    """The lanes of a window (those with the indices `only`) between two times (µs), with the parts of one finding.
+
+    Of a finding without an arrow, a hole and a shade, the steps of its proof are drawn.
+    """
 
     def __init__(
-        self, columns: Columns, start: int, end: int, *, finding: str = "", only: Collection[int] = (), key: str = "p"
+        self,
+        columns: Columns,
+        start: int,
+        end: int,
+        *,
+        finding: str = "",
+        only: Collection[int] = (),
+        key: str = "p",
+        steps: Sequence[Step] = (),
     ) -> None:
         """`key` distinguishes the pictures of one page."""
         rows = [lane for lane in range(len(columns["lanes"])) if not only or lane in only]
@@ -36,6 +55,9 @@ class Picture:
         self.lanes: list[Any] = [columns["lanes"][lane] for lane in rows]  # pages add the addresses of objects
         self.head = HEAD if any(each["from_lane"] == each["to_lane"] for each in self.arrows()) else 0
         self.height = self.head + len(rows) * ROW
+        drawn = any((self.arrows(), *self.rows("holes"), *self.rows("shades")))
+        shown = [each for each in steps if each.lane in self._place and self.start <= each.time <= self.end]
+        self.steps = [] if drawn else shown
         self.ticks = ticks(self.start, self.end)
 
     def svg(self) -> str:
@@ -124,6 +146,9 @@ class _Chart:
                 canvas.title(add(place, "path", d=MARKS[each["mark"]]), each["text"])
         for each in self._picture.arrows():
             self._arrow(each)
+        for step in self._picture.steps:
+            place = self._at("arrow", self._x(step.time), self._middle(step.lane) - BAR // 2)
+            canvas.title(add(place, "path", d="M0 0-5-8H5z"), step.text)
         return root
 
     def _definitions(self, root: Element) -> None:
@@ -213,11 +238,16 @@ class _Chart:
         self._canvas.text(place, _MARK, 13, each["text"], weight=600, colour="violation-ink", room=room, halo=halo)
 
     def _shades(self) -> None:
-        """Draw the times of exposure, as one box for neighbouring lanes with the same times."""
+        """Draw the times of exposure, or those from the first to the last step, as one box for neighbouring lanes with
+        the same times."""
         boxes: list[list[int]] = []  # start, end, top, bottom
-        for each in sorted(
-            self._picture.rows("shades"), key=lambda each: (each["start"], each["end"], self._middle(each["lane"]))
-        ):
+        times = [step.time for step in self._picture.steps]
+        lanes = dict.fromkeys(step.lane for step in self._picture.steps)
+        shades = [
+            *self._picture.rows("shades"),
+            *({"lane": at, "start": min(times), "end": max(times)} for at in lanes),
+        ]
+        for each in sorted(shades, key=lambda each: (each["start"], each["end"], self._middle(each["lane"]))):
             top = self._picture.top(each["lane"])
             if boxes and boxes[-1][:2] == [each["start"], each["end"]] and boxes[-1][3] == top:
                 boxes[-1][3] += ROW

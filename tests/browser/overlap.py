@@ -1,12 +1,14 @@
-"""This module finds texts of a page that lie over each other."""
+"""This module finds texts of a page that lie over each other, and texts that are cut off without a sign."""
 
 import time
 
 from playwright.sync_api import Page
 
 from tests.patience import patient
+from tests.properties import tries_all
 
 WIDTHS = (360, 1280, 1920)
+ALL_WIDTHS = (320, 360, 480, 720, 721, 800, 1000, 1160, 1161, 1280, 1340, 1440, 1920, 2560)  # with `make examples`
 DRAWN = "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
 OPENED = "() => document.querySelectorAll('details:not(.menu)').forEach((each) => { each.open = true; })"
 _SECONDS = 5  # until a page has drawn itself for another width
@@ -86,21 +88,53 @@ OVERLAPS = """() => {
   return [...found].slice(0, 20);
 }"""
 
+# A text that an element cuts off has an ellipsis, or can be scrolled to. Drawings, and what is only read out, do not
+# count.
+CUT = """() => {
+  const found = new Set();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement;
+    if (!/[\\p{L}\\p{N}]/u.test(node.data) || element.closest("script, style, option, title, svg")) continue;
+    if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const text = range.getBoundingClientRect();
+    for (let each = element; each && each !== document.body; each = each.parentElement) {
+      const { overflowX, clipPath, textOverflow, borderRightWidth } = getComputedStyle(each);
+      if (overflowX === "auto" || overflowX === "scroll" || clipPath !== "none") break;
+      const over = text.right - each.getBoundingClientRect().right + parseFloat(borderRightWidth);
+      if (overflowX === "visible" || over <= 1) continue;
+      if (textOverflow !== "ellipsis") found.add(`"${node.data.trim().slice(0, 60)}" by ${Math.round(over)} px`);
+      break;
+    }
+  }
+  return [...found].slice(0, 20);
+}"""
+
 
 def readable(page: Page) -> None:
     """Wait until no two texts lie over each other: what is drawn is drawn anew for another width."""
+    _finds_nothing(page, OVERLAPS)
+
+
+def _finds_nothing(page: Page, script: str) -> None:
     deadline = time.monotonic() + patient(_SECONDS)
-    while overlaps := page.evaluate(OVERLAPS):
-        assert time.monotonic() < deadline, f"{page.url}, {page.viewport_size}:\n" + "\n".join(overlaps)
+    while found := page.evaluate(script):
+        assert time.monotonic() < deadline, f"{page.url}, {page.viewport_size}:\n" + "\n".join(found)
         page.wait_for_timeout(50)
 
 
 def readable_at_any_width(page: Page) -> None:
-    """Resize the page that is open. Afterwards it has the size from before. Themes differ in nothing but colours."""
+    """Resize the page that is open, and check that no two texts lie over each other and none is cut off without a sign.
+
+    Afterwards it has the size from before. Themes differ in nothing but colours.
+    """
     size = page.viewport_size
     assert size
-    for width in WIDTHS:
+    for width in ALL_WIDTHS if tries_all() else WIDTHS:
         page.set_viewport_size({**size, "width": width})
         page.evaluate(DRAWN)
         readable(page)
+        _finds_nothing(page, CUT)
     page.set_viewport_size(size)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from timeline.comparing.alignment import Aligned
 from timeline.comparing.differences import difference, good_runs, listed
-from timeline.comparing.lives import Life
+from timeline.comparing.lives import Life, may_be_one
 from timeline.comparing.roles import Member, Role
 from timeline.payloads.comparison import DifferencePayload
 
@@ -15,15 +15,20 @@ _NOT_SET = frozenset(["not set"])
 
 def writers(aligned: Aligned) -> Iterator[DifferencePayload]:
     """Yield the programs that did what other programs did in all good runs, each with everything of that sort that it
-    did."""
+    did.
+
+    Two names that may be of one program are no difference.
+    """
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], list[tuple[Role, str, int]]] = defaultdict(list)
     for role, members in sorted(aligned.bad_roles.items()):
         known = [_deeds(each[role]) for each in aligned.good_roles if role in each]
         here = _deeds(members)
         for deed in sorted(here):
             there = [each[deed] for each in known if deed in each]
-            if there and (new := here[deed] - set().union(*there)):
-                found[tuple(sorted(new)), tuple(sorted(set().union(*there)))].append((role, deed, len(there)))
+            before = set().union(*there)
+            new = {each for each in here[deed] if not any(may_be_one(each, other) for other in before)}
+            if there and new:
+                found[tuple(sorted(new)), tuple(sorted(before))].append((role, deed, len(there)))
     for (new_ones, known_ones), deeds in found.items():
         what = [f"{aligned.label(role)} {deed}" for role, deed, _ in deeds]
         runs = max(number for *_, number in deeds)

@@ -216,3 +216,21 @@ def actor_name(sent: Sent) -> str:
     if actor is None or product.partition("/")[0] == actor.component:
         return product
     return f"{actor.component} ({product})" if product else actor.component
+
+
+def may_be_one(name: str, other: str) -> bool:
+    """Return whether two names of programs, as `actor_name` returns them, may be of one program in one version.
+
+    A request does not always name all of it: "kubectl" may be "kubectl/v1.36.0", and "kube-controller-manager/v1.36.0"
+    may be "job-controller (kube-controller-manager/v1.36.0)". Two versions, or two parts of one program, are two.
+    """
+    (names, version), (others, another) = _named(name), _named(other)
+    return (names <= others or others <= names) and (not version or not another or version == another)
+
+
+def _named(actor: str) -> tuple[frozenset[str], str]:
+    """Return the program, and the part of it, that a name consists of, and the version; "" without one."""
+    part, _, product = actor.removesuffix(")").partition(" (")
+    program, _, version = (product or part).partition("/")
+    words = (program, part) if product else (program,)
+    return frozenset(each.casefold().removesuffix(".exe") for each in words), version

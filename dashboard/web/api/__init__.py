@@ -5,9 +5,10 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
-from ninja.openapi.docs import ABS_TPL_PATH, Swagger
+from ninja.openapi.docs import Swagger
 from ninja.utils import check_csrf
 
 from dashboard import __version__
@@ -169,13 +170,17 @@ def _shown(request: HttpRequest) -> bool:
 
 
 class _Docs(Swagger):
-    """Load the scripts of the page from Causeline. django-ninja's own page loads them from elsewhere if it is no
-    installed app."""
+    """Show the page with the header and the colours of all pages. django-ninja's own page has no way back, and loads
+    its scripts from elsewhere if it is no installed app."""
 
-    template_cdn = str(ABS_TPL_PATH / "swagger.html")
+    def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
+        return render(request, "api.html", {"settings": self.settings | {"url": self.get_openapi_url(api, kwargs)}})
 
 
-api = NinjaAPI(title="Causeline", version=__version__, docs=_Docs(), docs_url="/docs", auth=_allowed)
+# The links of Swagger UI to single operations stand inside buttons, where a keyboard cannot use them. Operations show
+# their schemas themselves, so these are not listed again.
+_DOCS = _Docs({"deepLinking": False, "defaultModelsExpandDepth": -1})
+api = NinjaAPI(title="Causeline", version=__version__, docs=_DOCS, docs_url="/docs", auth=_allowed)
 _ROUTERS = (
     sources.router,
     clusters.router,

@@ -7,7 +7,7 @@ from django.http import Http404
 from django.shortcuts import render
 
 from dashboard.access.roles import needs
-from dashboard.presentation import comparison
+from dashboard.presentation import comparison, wording
 from dashboard.web.places import in_place
 from dashboard.web.runs import NotChosen, chosen, run_of
 from dashboard.web.views.objects import when
@@ -17,6 +17,7 @@ from timeline.queries.objects import comparing, page
 from timeline.queries.objects.alike import alike
 from timeline.queries.objects.comparing import TooLarge
 from timeline.queries.objects.lives import lives
+from timeline.queries.objects.run_incidents import incidents_of_runs, incidents_of_sources
 from timeline.queries.sources import extents
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def show_comparison(request: "HttpRequest") -> "HttpResponse":
     alone, both = comparison.apart(document)
     context = {
         "document": document,
+        "doubtful": _doubtful(fine, [each["label"] for each in document["good"]]),
         "alone": alone,
         "title": comparison.heading(document),
         "owners": [comparison.owner(each, broken.source) for each in both],
@@ -59,6 +61,18 @@ def _address(bad: "Chosen", good: "Sequence[Chosen]") -> str:
     return f"/compare/?{urlencode([('bad', bad), *(('good', each) for each in good)])}"
 
 
+def _doubtful(fine: "Sequence[Chosen]", labels: "Sequence[str]") -> list[str]:
+    """Return a sentence about each of the good runs, with these labels, that had incidents."""
+    tracks = [Track.objects.defer("lifeline").get(source=each.source, id=each.track) for each in fine if each.track]
+    of_tracks, of_sources = incidents_of_runs(tracks), incidents_of_sources({each.source for each in fine})
+    counts = [of_tracks[each.source, each.track] if each.track else of_sources[each.source] for each in fine]
+    return [
+        f"{label} is taken for a good run, but had {wording.number_of(count, 'incident')}."
+        for count, label in zip(counts, labels, strict=True)
+        if count
+    ]
+
+
 def _choose(request: "HttpRequest", bad: str, problem: str = "") -> "HttpResponse":
     """Let people choose the good runs of an object, or, without one, which sources to compare."""
     status = 400 if problem else 200
@@ -70,25 +84,33 @@ def _choose(request: "HttpRequest", bad: str, problem: str = "") -> "HttpRespons
     context: dict[str, Any] = {"problem": problem, "bad": bad}
     if wanted is None or wanted.track is None:
         sources = extents.recent_sources(_SOURCES)
-        context |= {"sources": sources, "chosen": wanted.source if wanted else None}
+        counts = incidents_of_sources(each.id for each in sources)
+        offered = sorted(((each, counts[each.id]) for each in sources), key=lambda pair: pair[1] > 0)
+        bad_first = next((each.id for each, count in offered if count), None)
+        context |= {"sources": offered, "chosen": wanted.source if wanted else bad_first}
         return render(request, "compare_choose.html", context, status=status)
     name = request.GET.get("name", "").replace("\0", "").strip()[:253]
     try:
         run = page.track(wanted.source, wanted.track)
-        offered = alike(wanted.source, wanted.track, name)
+        found = alike(wanted.source, wanted.track, name)
+        counts_of = incidents_of_runs(found)
     except (Source.DoesNotExist, Track.DoesNotExist):
         raise Http404("The object does not exist. Its recording may have been deleted.") from None
     names = {each.id: each.name for each in extents.recent_sources(1_000)}
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "value": f"{row.source_id}-{row.id}",
             "life": life,
             "when": when(life["start"], life["end"]),
             "where": names.get(row.source_id, "") if row.source_id != wanted.source else "",
+            "incidents": counts_of[row.source_id, row.id],
+            "again": life["object"]["name"] == run["object"]["name"],
         }
-        for row in offered
+        for row in found
         for life in lives([row], row.source_id)
     ]
+    rows.sort(key=lambda row: row["incidents"] > 0)
+    clean = [row["value"] for row in rows if row["again"] and not row["incidents"]]
     kind = qualified(run["object"]["group"], run["object"]["kind"])
     context |= {
         "run": run,
@@ -96,6 +118,7 @@ def _choose(request: "HttpRequest", bad: str, problem: str = "") -> "HttpRespons
         "when": when(run["start"], run["end"]),
         "source": extents.source(wanted.source),
         "rows": rows,
+        "taken": clean[: comparing.GOOD],
         "name": name,
         "most": comparing.GOOD,
     }

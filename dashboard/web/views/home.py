@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import orjson
 from django.conf import settings
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.csrf import ensure_csrf_cookie
 
@@ -21,6 +22,7 @@ from dashboard.presentation.clusters import states as clusters
 from dashboard.web.views.deletions import undoable_by
 from timeline.core.entries import microseconds
 from timeline.core.numbers import whole_number
+from timeline.models import Cluster, Source
 from timeline.queries.incidents import counts as incident_counts
 from timeline.queries.incidents.counts import IncidentCounts
 from timeline.queries.sources import clusters as cluster_queries
@@ -33,7 +35,6 @@ from timeline.storage.keeping import periods as keeping
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
-    from timeline.models import Source
     from timeline.queries.sources.fleet import FleetSort
 
 FLEET = 4  # clusters and recordings from which on they are a table
@@ -48,6 +49,7 @@ def home(request: "HttpRequest") -> "HttpResponse":
     editor = is_editor(request.user)
     context = {
         "section": "recordings",
+        "tour": _tour(),
         "any": sum(size) > 0,
         "administers": is_admin(request.user),  # and may cancel the uploads of others
         "incidents": _newest(sum(size)),
@@ -60,6 +62,13 @@ def home(request: "HttpRequest") -> "HttpResponse":
         **(_table(request) if sum(size) >= FLEET else _cards(request, places=editor)),
     }
     return render(request, "home.html", context)
+
+
+def _tour() -> str:
+    """Return the address of the tour, which the example recording of `causeline demo` is for; "" if this is no demo."""
+    demo = Cluster.objects.filter(name="demo", reference__path__endswith="/demo.kubeconfig")
+    example = Source.objects.filter(name="volcano-restart", ready=True, delete_after=None, cluster=None).last()
+    return f"{reverse('timeline', args=[example.pk])}#tour" if example and demo.exists() else ""
 
 
 def _targets(request: "HttpRequest") -> list[tuple[int, str]]:

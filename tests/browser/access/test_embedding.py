@@ -56,6 +56,7 @@ def test_a_live_timeline_moves_in_a_frame_of_another_site(
     named, other = elsewhere
     owner.goto(worker.begin())
     expect(owner.locator("#live")).to_have_text(CONNECTED)
+    owner.get_by_label("Menu", exact=True).click()
     html = copied_from(owner, "Embed", "Embed this view", "Create the address", "Copy the HTML", "<iframe")
     named.body = other.body = f"<!doctype html><title>Elsewhere</title>{html}".encode()
     stranger.goto(named.url)

@@ -119,7 +119,7 @@ def test_an_administrator_gives_and_takes_away_a_role_and_makes_a_token_for_a_sc
     """With the keyboard alone, after the page was opened from the menu."""
     sign_in(visitor, "ada", "/sessions/")
     visitor.locator(".menu:visible summary").first.click()
-    visitor.get_by_role("link", name="Access").click()
+    visitor.get_by_role("link", name="Access", exact=True).click()
     expect(visitor.get_by_role("link", name="ada", exact=True)).to_be_visible()
     usable_everywhere(visitor)
     group = "oidc:team"

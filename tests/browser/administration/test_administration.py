@@ -18,6 +18,7 @@ from timeline.core.entries import Entry, Mark, MarkType
 def test_a_token_is_made_and_copied(page: Page, site: str) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=site)
     page.goto("/clusters/")
+    page.locator(".account summary").click()
     page.get_by_role("link", name="Access tokens").click()
     page.get_by_label("Name").fill("grafana")
     page.get_by_role("button", name="Create the token").click()
@@ -61,6 +62,7 @@ def test_the_pages_of_routes_can_be_used_by_everyone(page: Page, site: str) -> N
 def test_what_was_seen_is_listed_filtered_and_downloaded(page: Page, recording: str) -> None:
     page.goto(f"{recording}coverage/")
     page.goto("/clusters/")
+    page.locator(".account summary").click()
     page.get_by_role("link", name="Audit trail").click()
     expect(page.locator("main li").first).to_contain_text("start-up token")
     usable_everywhere(page)

@@ -50,6 +50,7 @@ def test_the_page_can_be_used_by_everyone(browser: Browser, live_server: LiveSer
         followed.commit(observations_of(DATA / "deletion.jsonl"))
         page.goto(f"/sources/{followed.source.pk}/?start=1795247746000000&end=1795247747000000")
         expect(page.locator("#range")).to_contain_text("07:55:46")
+        page.get_by_label("Menu", exact=True).click()
         page.get_by_role("link", name="Get audit log").click()
         expect(page.get_by_label("From (UTC)")).to_have_value("2026-11-21T07:25:46Z")
         expect(page.get_by_label("Until (UTC)")).to_have_value("2026-11-21T08:25:46Z")

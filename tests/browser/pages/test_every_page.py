@@ -1,5 +1,5 @@
 """A recording full of markup: on every page that a link leads to, nothing of it runs, it is shown as text, and no two
-texts lie over each other, however wide the page is."""
+texts lie over each other or are cut off without a sign, however wide the page is, and axe finds nothing."""
 
 import json
 import re
@@ -15,12 +15,13 @@ from playwright.sync_api import Page, Request, ViewportSize, expect
 
 from dashboard.urls import urlpatterns
 from tests.browser.conftest import Complaints, done
-from tests.browser.everyone import PHONE, WIDE
+from tests.browser.everyone import EITHER, PHONE, WIDE, complaints_of_axe
 from tests.browser.home.conftest import choose
 from tests.browser.looking import LINKS, fits, happens, settled
 from tests.browser.overlap import DRAWN, OPENED, readable_at_any_width
 from tests.clients.visitor import Visitor
 from tests.inputs.recordings import SAMPLE
+from tests.properties import tries_all
 
 IMAGE = "<img src=x onerror=ran(1)>"
 SCRIPT = '"><script>ran(2)</script>'
@@ -122,6 +123,7 @@ def kind_of(address: str) -> str:
     return re.sub(r"/([0-9]+|[0-9a-f]{12,})(?=/|$)", "/…", parts.path) + ("?" if parts.query else "")
 
 
+@pytest.mark.examples
 def test_nothing_planted_runs_on_any_page_and_all_texts_can_be_read(
     page: Page, arrive: Arrive, planted: str, routed: list[str], complaints: Complaints
 ) -> None:
@@ -144,6 +146,7 @@ def test_nothing_planted_runs_on_any_page_and_all_texts_can_be_read(
         if name not in names:
             page.evaluate(OPENED)
             readable_at_any_width(page)
+            assert complaints_of_axe(page, EITHER if tries_all() else ("light",)) == [], address
             names.add(name)
         check(page, (WIDE, PHONE))
         shown += page.locator("body").inner_text()

@@ -11,6 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.browser.conftest import Complaints
 from tests.browser.everyone import AXE, PHONE, complaints_of_axe, usable_everywhere
 from tests.browser.looking import copied, fits, opened, press_and_read
+from tests.browser.overlap import readable_at_any_width
 from tests.clients.visitor import Visitor
 
 
@@ -50,6 +51,52 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(
         page.goto(address)
         expect(page.locator("h1")).to_be_attached()
         usable_everywhere(page)
+
+
+def test_the_description_of_the_api_is_a_page_like_the_others(page: Page) -> None:
+    page.goto("/api/docs")
+    expect(page.locator(".opblock").first).to_be_visible()
+    usable_everywhere(page)
+    expect(page.locator("html")).not_to_have_class("dark-mode")
+    page.get_by_role("button", name="Switch between light and dark").click()
+    expect(page.locator("html")).to_have_class("dark-mode")
+    operation = page.get_by_role("button", name=re.compile("Show Source"))
+    operation.press("Enter")
+    expect(page.get_by_text("Return one recording or live source.")).to_be_visible()
+    usable_everywhere(page)
+    readable_at_any_width(page)
+    page.get_by_role("navigation", name="Site", exact=True).get_by_role("link", name="Recordings").click()
+    expect(page.get_by_role("heading", name="Recordings", exact=True)).to_be_visible()
+
+
+def rename(site: str, recording: str, name: str) -> None:
+    body = json.dumps({"name": name}).encode()
+    status, _ = Visitor(site).ask("PATCH", f"/api{recording.rstrip('/')}", body, Content_Type="application/json")
+    assert status == 200
+
+
+def test_the_header_of_a_timeline_has_room_for_a_long_name_and_folds_what_is_rare(
+    page: Page, recording: str, site: str
+) -> None:
+    name = "production-eu-west-1.platform.example-company"
+    rename(site, recording, name)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    opened(page, recording)
+    crumb, menu = page.locator(".crumbs [aria-current]"), page.get_by_label("Menu", exact=True)
+    expect(crumb).to_have_text(name)
+    assert crumb.evaluate("(name) => name.scrollWidth <= name.clientWidth")
+    readable_at_any_width(page)
+    menu.click()
+    expect(page.get_by_role("link", name="Actors", exact=True)).to_be_visible()
+    assert complaints_of_axe(page) == []
+    page.get_by_role("button", name="Keys and marks").click()
+    expect(page.get_by_role("dialog", name="Keys and marks")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(menu).to_be_focused()
+    page.set_viewport_size(PHONE)
+    crumb.hover()
+    expect(crumb).to_have_attribute("title", name)
+    rename(site, recording, "volcano-restart")
 
 
 def test_on_a_phone_the_menu_leads_on_by_keyboard(page: Page, addresses: dict[str, str]) -> None:

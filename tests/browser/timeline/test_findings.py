@@ -6,7 +6,8 @@ from typing import Any
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import RETRIES
-from tests.browser.looking import TIMELINE, opened
+from tests.browser.everyone import EITHER, complaints_of_axe
+from tests.browser.looking import TIMELINE, fits, opened
 from tests.servers.running import WITH_TOKEN
 
 ALL = "6 incidents · 10 findings"
@@ -220,3 +221,42 @@ def test_the_help_names_every_key_of_the_page_and_single_keys_can_be_switched_of
     expect(timeline.locator("#bench")).to_be_visible()
     timeline.keyboard.press("ArrowRight")
     expect(timeline.locator("#range")).not_to_have_text(before)
+
+
+def test_the_help_explains_the_marks_in_view_and_the_others_when_asked(timeline: Page) -> None:
+    timeline.get_by_label("Menu", exact=True).click()
+    timeline.get_by_role("button", name="Keys and marks").click()
+    every = "[...document.querySelectorAll('#overlay [data-mark]')].map((each) => each.dataset.mark)"
+    drawn = timeline.evaluate(every)
+    names = {
+        "scheduled": "scheduled",
+        "started": "running",
+        "ready": "ready",
+        "taken": "lease taken",
+        "deleted": "deleted",
+    }
+    marks = timeline.locator("#marks")
+    for mark, words in names.items():
+        expect(marks.get_by_text(words, exact=True)).to_be_visible(visible=mark in drawn)
+    timeline.get_by_role("button", name="Also what is not in view").click()
+    for words in names.values():
+        expect(marks.get_by_text(words, exact=True)).to_be_visible()
+
+
+def test_the_tour_speaks_of_what_is_on_the_page_and_can_be_left(timeline: Page) -> None:
+    card = timeline.get_by_role("dialog", name="Incidents")
+    timeline.get_by_label("Menu", exact=True).click()
+    timeline.get_by_role("button", name="Tour of this page").click()
+    expect(card).to_contain_text("1 of 8")
+    fits(timeline)
+    assert complaints_of_axe(timeline, EITHER) == []
+    timeline.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    expect(timeline.get_by_label("Menu", exact=True)).to_be_focused()
+    timeline.goto(f"{timeline.url}#tour")
+    timeline.reload()
+    for place in range(1, 9):
+        expect(timeline.locator("#tour-place")).to_have_text(f"{place} of 8")
+        timeline.locator("#tour-next").click()
+    expect(timeline.locator("#tour")).to_be_hidden()
+    expect(timeline.locator(".toured")).to_have_count(0)

@@ -123,7 +123,7 @@ def test_colours_follow_the_theme_and_can_say_who_wrote_what(whole: Page) -> Non
     whole.wait_for_function(f"(light) => {fill} !== light", arg=light)
     expect(whole.locator("body")).to_have_css("background-color", "rgb(20, 24, 29)")
     legend = whole.get_by_role("group", name="Colours of actors")
-    actors = whole.get_by_role("button", name="Actors", exact=True)
+    actors = whole.get_by_role("button", name="Colour by actor", exact=True)
     expect(legend).to_be_hidden()
     assert "bars Pods strong" in whole.evaluate(DRAWN)
     whole.keyboard.press("c")

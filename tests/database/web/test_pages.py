@@ -7,6 +7,8 @@ from django.db import OperationalError, connection
 from django.test import Client
 from pytest_django import Settings
 
+from timeline.models import Cluster, Source
+
 pytestmark = pytest.mark.django_db
 
 
@@ -38,6 +40,13 @@ def test_health_needs_no_sign_in_but_a_database_and_tells_strangers_nothing_of_i
         answer = guarded.get("/healthz")
     assert (answer.status_code, answer.content) == (503, b"not ok")
     assert "gone from 10.0.0.7" in caplog.text
+
+
+def test_the_home_page_of_the_demo_offers_the_tour(client: Client, sample: Source) -> None:
+    Source.objects.filter(pk=sample.pk).update(name="volcano-restart")
+    assert b"Take the tour" not in client.get("/").content
+    Cluster.objects.create(name="demo", reference={"how": "path", "path": "/data/kubeconfigs/demo.kubeconfig"})
+    assert f'href="/sources/{sample.pk}/#tour"' in client.get("/").content.decode()
 
 
 def test_errors_have_pages_of_their_own(client: Client) -> None:

@@ -19,7 +19,7 @@ from tests.inputs.events import entries_of, event, pod
 from tests.properties import examples
 from tests.unit.payloads.test_findings_schema import every_part, shape
 from timeline.comparing.comparison import compare_owners, compare_recordings
-from timeline.comparing.lives import Run, actor_name
+from timeline.comparing.lives import Run, actor_name, may_be_one
 from timeline.comparing.roles import template
 from timeline.comparing.specs import spec_of
 from timeline.comparing.tracks import Bodies, owner_run, recording_run
@@ -259,6 +259,30 @@ def test_another_program_that_writes_is_a_difference_and_so_is_its_version() -> 
     )
     said = "Pod created by kubectl/v1.33.0; in the good run by kubectl/v1.36.0."
     assert texts(compare_owners([run("a")], run("b"))) == [said]
+
+
+def test_two_names_of_one_program_are_no_difference() -> None:
+    part = "kcm/v1 (linux) kubernetes/abc/job-controller"
+    run = pods(created("a", 1, 1, userAgent=part), created("b", 2, 2, userAgent="kcm/v1 (linux)"))
+    assert texts(compare_owners([run("a")], run("b"))) == []
+    assert texts(compare_owners([run("b")], run("a"))) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "one"),
+    [
+        ("kubectl", "kubectl/v1.36.0", True),
+        ("kubectl.exe/v1.36.0", "Kubectl/v1.36.0", True),
+        ("kcm/v1", "job-controller (kcm/v1)", True),
+        ("kcm/v2", "job-controller (kcm/v1)", False),
+        ("pod-collector (kcm/v1)", "job-controller (kcm/v1)", False),
+        ("kubectl/v1.33.0", "kubectl/v1.36.0", False),
+    ],
+)
+def test_two_names_may_be_of_one_program_if_they_contradict_each_other_in_nothing(
+    name: str, other: str, one: bool
+) -> None:
+    assert may_be_one(name, other) is may_be_one(other, name) is one
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from dashboard.drawing.standalone import WIDTH, Heading, svg
 from dashboard.presentation.examples import example
 from tests.drawn import boxes, layer, places, size, texts
 from timeline.judge import rulebook
+from timeline.judging.rulebook import Rule
 
 LETTERS = Letters()
 HOSTILE = "</text><image href='file:///etc/passwd'/>\x00\n\u202e" + "long " * 200
@@ -98,6 +99,21 @@ def test_the_label_of_an_arrow_stays_inside_a_narrow_page() -> None:
     edge = float(label.findall("rect")[0].attrib["width"]) / 2 + 4
     style = re.fullmatch(r"transform:translate\(clamp\((\d+)px,[\d.]+%,100% - (\d+)px\),\d+px\)", label.attrib["style"])
     assert style is not None and {style[1], style[2]} == {f"{edge:.0f}"}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_the_picture_of_each_rule_shows_the_violation(rule: Rule) -> None:
+    shown = example(rule)
+    assert shown is not None
+    assert any(len(layer(shown.picture, name)) for name in ("arrow", "hole"))
+
+
+def test_a_finding_without_an_arrow_has_its_steps_on_their_lanes() -> None:
+    shown = picture("lease-flapping")
+    assert [step.text for step in shown.steps] == ["taken over"] * 3
+    assert [each.findtext("path/title") for each in layer(shown, "arrow")] == ["taken over"] * 3
+    ((left, _),) = boxes(shown, "shade")
+    assert left == layer(shown, "arrow")[0].attrib["x"]
 
 
 def test_names_in_a_recording_are_text_in_the_picture_of_a_page() -> None:

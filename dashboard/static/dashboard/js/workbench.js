@@ -8,6 +8,9 @@ import { copyWith, linkDialog } from "./ui/linkDialog.js";
 import { reportDialog } from "./ui/reportDialog.js";
 import { Search } from "./ui/search.js";
 import { shareDialog } from "./ui/shareDialog.js";
+import { tour } from "./ui/tour.js";
+
+const toured = location.hash === "#tour"; // before the address is written anew
 
 new Search(document.body.dataset.source, { onObject: showObject, onFinding: showFinding, onLine: showLine, onActor: (actor) => store.set({ actor, offset: 0 }, { push: true }), announce });
 
@@ -23,6 +26,8 @@ if (byId("embed")) linkDialog("embed", { path: `/api/sources/${place.source}/vie
 begun.then(() => {
   changeMarks(place);
   new AlertLane(place);
+  const begin = tour();
+  if (toured) begin();
 });
 
 const HALF_AN_HOUR = 1800e6; // µs

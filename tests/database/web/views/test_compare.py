@@ -1,6 +1,7 @@
 """These tests compare stored objects and sources: by the API, and on the page that people open."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,27 @@ def test_the_page_shows_differences_by_type_and_the_steps_of_all_runs(
     assert "Swap" not in page
     same = text_of(client, address("/compare/", good[0], good[1]))
     assert "no difference" in same and f'href="/compare/?bad={good[1]}&amp;good={good[0]}"' in same
+
+
+def test_each_choice_says_whether_it_had_incidents_and_clean_ones_come_first(
+    client: Client, sources: dict[Path, Source]
+) -> None:
+    bad, clean = (run(sources[OLD], namespace, "queue") for namespace in ("nightly", "nightly-before"))
+    page = text_of(client, address("/compare/", clean))
+    rows = re.findall(r'name="good" value="([\d-]+)"( checked)?.*?<span class="went( well)?">(.*?)</span>', page, re.S)
+    assert (bad, "", "", "had 1 incident") in rows
+    assert [well for _, _, well, _ in rows] == sorted((well for _, _, well, _ in rows), reverse=True)
+    assert {checked: said for _, checked, _, said in rows if checked} == {" checked": "no incident found"}
+    whole = text_of(client, "/compare/")
+    assert f'<option value="{sources[SERVICES].pk}"' in whole and " incidents</option>" in whole
+
+
+def test_a_good_run_that_had_incidents_is_warned_of(client: Client, sources: dict[Path, Source]) -> None:
+    bad, clean = (run(sources[OLD], namespace, "queue") for namespace in ("nightly", "nightly-before"))
+    warning = "Job queue in nightly · stale-jobs is taken for a good run, but had 1 incident."
+    assert warning in text_of(client, address("/compare/", clean, bad))
+    assert "is taken for a good run" not in text_of(client, address("/compare/", bad, clean))
+    assert "is taken for a good run, but had" in text_of(client, address("/compare/", sources[NEW].pk, sources[OLD].pk))
 
 
 def test_good_runs_are_chosen_among_owners_like_it(client: Client, sources: dict[Path, Source]) -> None:

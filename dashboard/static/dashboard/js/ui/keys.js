@@ -1,6 +1,7 @@
 // This module handles shortcuts of a single key. They can be switched off (WCAG 2.1.4), and do nothing in text fields.
 
 import { byId } from "../draw/dom.js";
+import { explainMarks } from "./marks.js";
 import { switchZone } from "./zones.js";
 
 const STORED = "causeline-keys";
@@ -16,7 +17,11 @@ export function listen(acts, takesEnter) {
   box.addEventListener("change", () => {
     try { localStorage.setItem(STORED, box.checked ? "on" : "off"); } catch { /* then the choice is valid for this page only */ }
   });
-  for (const button of document.querySelectorAll("[data-help]")) button.addEventListener("click", () => help.showModal());
+  const openHelp = () => {
+    explainMarks();
+    help.showModal();
+  };
+  for (const button of document.querySelectorAll("[data-help]")) button.addEventListener("click", openHelp);
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")) return;
@@ -26,7 +31,7 @@ export function listen(acts, takesEnter) {
     if (event.key.length === 1 && !box.checked) return;
     if (event.key === "Enter" && target.closest("a, button, input, summary, [role=slider]") && !takesEnter(target)) return; // Enter has its own meaning there
     if (/^(Page|Arrow(Up|Down))/.test(event.key) && target.closest("#findings, #change, #table, #objects")) return; // these scroll by themselves
-    const act = { ...acts, z: switchZone, "?": () => help.showModal() }[event.key];
+    const act = { ...acts, z: switchZone, "?": openHelp }[event.key];
     if (!act) return;
     if (event.key !== "Escape") event.preventDefault(); // Escape also closes dialogs and menus
     act();

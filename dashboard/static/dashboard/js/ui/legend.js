@@ -26,7 +26,7 @@ export class Legend {
     if (written === this.#written) return;
     this.#written = written;
     const swatch = (hue) => el("span", { class: `swatch family-${hue.toLowerCase()}`, "aria-hidden": "true" });
-    bar.replaceChildren(el("span", { class: "legend-title" }, "Actors"), ...entries.map(({ actor, others, hue }) =>
+    bar.replaceChildren(el("span", { class: "legend-title" }, "Colours of actors"), ...entries.map(({ actor, others, hue }) =>
       (others
         ? el("span", { class: "legend-entry", title: others.map(actorName).join("\n") }, swatch(hue), `${plural(others.length, "other")}`)
         : el("button", { type: "button", class: "legend-entry", "data-actor": actor, "aria-pressed": String(store.actor === actor), title: `Show only what ${actor === NOBODY ? "somebody unknown" : actor} changed` }, swatch(hue), actorName(actor)))));

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from timeline.core.numbers import whole_number
 from timeline.queries.sources import extents
+from timeline.queries.syntax import WrongTerm
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, QueryDict
@@ -21,6 +22,10 @@ _Schema = TypeVar("_Schema", bound=BaseModel)
 
 class NoteTooLong(BadRequest):
     """A note has too many characters. The message is a sentence for the person who wrote it."""
+
+
+class WrongSearch(BadRequest):
+    """A search has a term that means nothing here. The message is a sentence for the person who wrote it."""
 
 
 def source_of(source_id: int) -> "SourceRow":
@@ -37,10 +42,14 @@ def number(request: "HttpRequest", name: str) -> int | None:
 
 
 def checked(schema: type[_Schema], given: Mapping[str, object]) -> _Schema:
-    """Return the parameters of an address as a schema describes them. Raises BadRequest, which names the wrong ones."""
+    """Return the parameters of an address as a schema describes them. Raises BadRequest, which names the wrong ones,
+    and WrongSearch for a term of a search."""
     try:
         return schema.model_validate(given)
     except ValidationError as error:
+        for each in error.errors():
+            if isinstance(reason := each.get("ctx", {}).get("error"), WrongTerm):
+                raise WrongSearch(str(reason)) from None
         wrong = ", ".join(str(each["loc"][0]) for each in error.errors())
         raise BadRequest(f"The address has a parameter that is not valid: {wrong}.") from None
 

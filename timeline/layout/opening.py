@@ -58,12 +58,15 @@ def first_view(
     prominent incident; None if there is none. `live` is the last time that is known of a live source.
 
     A range that is asked for is kept. Otherwise a live source shows its last minute, and everything else the time
-    around the finding.
+    around the finding, which ends soon after what was observed.
     """
     if live is not None and (follow or (span is None and not named)):
         width = span[1] - span[0] if span else _MINUTE
         return {"start": live - width * 9 // 10, "end": live + width // 10, "finding": named, "follow": True}
     if span is None and finding is not None:
-        span, named = finding["ranges"][axis], finding["key"]
+        (first, last), named = finding["ranges"][axis], finding["key"]
+        # As `rangeOf` in js/state/ranges.js: what led to it, instead of time that has not come.
+        late = max(0, last - live - (last - first) // 10) if live is not None and axis == "time" else 0
+        span = first - late, last - late
     start, end = span or (None, None)
     return {"start": start, "end": end, "finding": named, "follow": False}

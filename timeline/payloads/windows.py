@@ -245,3 +245,7 @@ class SearchPayload(TypedDict):
     actors: list[FoundActorPayload]
     lines: list[LogLinePayload]  # of the logs of programs, the first in time
     more: bool  # whether more objects match
+    # The parameters of addresses that the terms of the search mean (`timeline.queries.syntax`), with its other words as
+    # `name`; null without terms. With terms there are no hits.
+    filter: dict[str, str] | None
+    wrong: str  # a sentence that says which term means nothing; "" if all do

@@ -7,12 +7,13 @@ these classes. `js/state/store.js` has the same names.
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlencode
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from timeline.core.actors import is_called
 from timeline.judging.findings import Severity
 from timeline.payloads.findings import IncidentRowPayload, IncidentState
 from timeline.payloads.incidents.making import words
+from timeline.queries.syntax import WrongTerm, read
 
 NOT_KNOWN = "?"  # as an actor: changes without a known maker
 
@@ -68,6 +69,9 @@ class ObjectFilter(ActorFilter):
 
     kinds: Listed = ()  # families, as the overview names them
     name: Words = ""  # a part of the names of objects, or of the summary of a finding
+    kind: Listed = ()  # kinds as kubectl names them: deployments, po; unlike `kinds`, which names families of kinds
+    node: Words = ""  # a node: only Pods that were on it, and itself; with "*" for any characters
+    image: Words = ""  # a part of the image of a container: only Pods that had it
 
     def narrowing(self) -> dict[str, Any]:
         """Return the fields by which lanes, findings and incidents are narrowed alike."""
@@ -78,9 +82,22 @@ class IncidentFilter(ActorFilter):
     """What a list of incidents is narrowed by."""
 
     state: Literal[IncidentState, ""] = ""
-    q: Words = ""  # words of the title, of names, or of actors
+    q: Words = ""  # words of the title, of names, or of actors; and terms, which are read as other parameters
     silenced: bool = False  # also those that a silence or the baseline takes out of the lists
     acknowledged: bool = True  # also those that somebody has acknowledged
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_terms(cls, given: Any) -> Any:
+        """Return the parameters with those that the terms of `q` mean (see `queries.syntax`), and `q` without them."""
+        text = given.get("q") if isinstance(given, dict) else None
+        if not isinstance(text, str) or ":" not in text:
+            return given
+        found = read(text)
+        if other := found.fields.keys() - cls.model_fields.keys():
+            terms = ", ".join(f"{name.removesuffix('s')}:" for name in sorted(other))
+            raise WrongTerm(f"{terms} can be searched in one cluster or recording, not in all of them.")
+        return {**given, **found.fields, "q": found.words}
 
     def matches(self, row: IncidentRowPayload, start: int | None = None, end: int | None = None) -> bool:
         """Return whether an incident matches, as the database decides it, and overlaps a range (µs since 1970)."""

@@ -5,7 +5,7 @@ requests one after the other took as long as all scripts of the page.
 """
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponseBase
@@ -15,7 +15,7 @@ from dashboard.access.roles import needs
 from dashboard.web import timestamps
 from dashboard.web.api.answers import Number, Time, in_order, json_response
 from timeline.layout.opening import Axis, OpeningPayload, first_view, prominence
-from timeline.payloads.findings import FindingGroupPayload, IncidentsPayload
+from timeline.payloads.findings import FindingGroupPayload, IncidentsPayload, IncidentState
 from timeline.queries.filters import SourceIncidentFilter
 from timeline.queries.incidents import lists
 from timeline.queries.incidents.findings import findings
@@ -35,16 +35,23 @@ class Address(View):
 
     axis: Axis = "time"
     hidden: bool = False  # whether incidents that somebody knows of are listed
+    state: Literal[IncidentState, ""] = ""  # only incidents that go on, or that are over
     follow: bool = False
 
     @property
     def incidents(self) -> SourceIncidentFilter:
         """Return the filter of the incidents that the page lists."""
-        return SourceIncidentFilter(**self.narrowing(), root=self.focus, acknowledged=self.hidden, silenced=self.hidden)
+        known = SourceIncidentFilter(acknowledged=self.hidden, silenced=self.hidden)
+        return known.but(**self.narrowing(), root=self.focus, state=self.state)
 
 
 ASKED = [name for name in Address.model_fields if name not in ("fold", "keep", "scope")]
-_CHOICES = {"axis": get_args(Axis), "group": get_args(Grouping), **dict.fromkeys(_SWITCHES, ("1",))}
+_CHOICES = {
+    "axis": get_args(Axis),
+    "group": get_args(Grouping),
+    "state": get_args(IncidentState),
+    **dict.fromkeys(_SWITCHES, ("1",)),
+}
 
 
 def address_of(source_id: int, page: Mapping[str, str]) -> str:

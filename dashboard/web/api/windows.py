@@ -119,6 +119,9 @@ def search(request: HttpRequest, source_id: Number, q: Words) -> HttpResponseBas
     A word matches a part of a name, of a namespace, of the node or an image of a Pod, or of an IP address of a Pod or a
     Service; a kind, such as pods; a UID, or its first eight or more characters. `why` of an object says which of these
     it was, unless the words are in its names. Only the first eight words count.
+
+    Terms such as `kind:pod ns:shop rule:lease-stolen severity:error actor:vc-cm node:node-3 image:nginx is:open` are
+    not searched: `filter` has the parameters that they mean, which lists, findings and windows take.
     """
     return json_response(request, search_queries.search(source_id, q))
 

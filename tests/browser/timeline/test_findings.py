@@ -260,3 +260,38 @@ def test_the_tour_speaks_of_what_is_on_the_page_and_can_be_left(timeline: Page) 
         timeline.locator("#tour-next").click()
     expect(timeline.locator("#tour")).to_be_hidden()
     expect(timeline.locator(".toured")).to_have_count(0)
+
+
+def test_a_search_knows_times_and_terms_and_is_saved_in_the_browser(timeline: Page) -> None:
+    field, options = (
+        timeline.get_by_role("combobox", name="Find an object or a finding"),
+        timeline.get_by_role("option"),
+    )
+    tokens, chosen = timeline.locator(".token"), timeline.locator("#hits [aria-selected=true]")
+    field.fill("node:node-00")
+    expect(chosen).to_contain_text("node:node-002")  # a value that has to be whole is completed first
+    field.press("ArrowDown")
+    field.press("Enter")
+    expect(field).to_have_value("node:node-003 ")
+    field.press_sequentially("kind:pod")
+    expect(chosen).to_contain_text("Show only what matches")
+    assert complaints_of_axe(timeline) == []
+    options.filter(has_text="Save this search").click()
+    field.click()
+    expect(options.filter(has_text="Forget this search")).to_be_visible()
+    field.press("Enter")
+    expect(tokens).to_contain_text(["kind: Pods", "node: node-003"])
+    expect(timeline).to_have_url(re.compile("kinds=Pods&node=node-003"))
+    expect(timeline.locator(".lane-name", has_text="ring-steady-0")).to_be_visible()
+    expect(timeline.locator(".lane-name", has_text="ring-steady-2")).to_have_count(0)
+    timeline.go_back()
+    expect(tokens).to_have_count(0)
+    field.fill("")
+    options.filter(has_text="node:node-003 kind:pod").click()
+    expect(field).to_have_value("node:node-003 kind:pod")
+    field.fill("severity:bad")
+    expect(timeline.locator("#hits")).to_contain_text("severity: is one of error, warning, info")
+    field.fill("07:52:10 to 07:52:20")
+    expect(chosen).to_have_text(re.compile("Go to 2026-11-21 07:52:10.000 to 07:52:20.000 UTC"))
+    field.press("Enter")
+    expect(timeline.locator("#range")).to_have_text("07:52:10.000 – 07:52:20.000")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import imported
-from tests.browser.looking import opened, settled
+from tests.browser.looking import TIMELINE, opened, settled
 from tests.browser.timeline.conftest import SERVICE
 from tests.inputs.events import event, pod
 
@@ -183,3 +183,42 @@ def test_any_view_is_a_table_too(timeline: Page) -> None:
     expect(table.locator("caption")).not_to_have_text(before)
     timeline.get_by_role("button", name="Table").click()
     expect(bench).to_be_visible()
+
+
+def test_texts_of_bars_and_holes_that_overlap_are_not_printed_over_each_other(timeline: Page) -> None:
+    drawn = timeline.evaluate(
+        TIMELINE
+        + """.then(async ({ parts }) => {
+          const { drawOverlay } = await import("/static/dashboard/js/draw/overlay.js");
+          const scene = parts.picture.scenes.main, { bars, holes } = scene.payload;
+          const twice = (columns, changed) => Object.fromEntries(Object.entries(columns).map(
+            ([name, values]) => [name, [...values, ...values.map((value) => changed[name]?.(value) ?? value)]]));
+          const payload = {
+            ...scene.payload, holes: twice(holes, {}),
+            bars: twice(bars, { start: (time) => time + 2000, end: (time) => time + 2000, track: (track) => -track }),
+          };
+          const host = document.getElementById("figure").appendChild(
+            document.createElementNS("http://www.w3.org/2000/svg", "svg"));
+          host.classList.add("overlay");
+          const texts = (fixed) => {
+            drawOverlay(host, { ...scene, ...fixed });
+            return [...host.querySelectorAll("text:not(.birth, .pill-label text)")].map((text) => {
+              const { x, y, width } = text.getBBox();
+              return [text.textContent, Math.round(y), x, x + width];
+            });
+          };
+          const alone = texts({}), both = texts({ payload });
+          const first = texts({ payload: { ...payload, bars }, among: payload });
+          host.remove();
+          return { alone, both, first };
+        })"""
+    )
+    for texts in drawn.values():
+        for i, (words, y, left, right) in enumerate(texts):
+            over = [other for other, at, start, end in texts[:i] if at == y and start < right and end > left]
+            assert not over, (words, over)
+    assert len(drawn["both"]) > len(drawn["alone"]) > 10
+    holes = [words for words, *_ in drawn["both"] if "≈" in words]
+    assert holes == [words for words, *_ in drawn["alone"] if "≈" in words] != []
+    rest = {tuple(text) for text in drawn["both"]}
+    assert {tuple(text) for text in drawn["first"]} <= rest  # a layer of its own has its texts at the same places

@@ -23,13 +23,13 @@ def middle_of(page: Page, time: int, lane: str) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def drag_with_shift(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
-    page.keyboard.down("Shift")
+def drag_with_alt(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    page.keyboard.down("Alt")
     page.mouse.move(*start)
     page.mouse.down()
     page.mouse.move(*end, steps=4)
     page.mouse.up()
-    page.keyboard.up("Shift")
+    page.keyboard.up("Alt")
 
 
 def test_the_events_of_a_lane_are_stepped_through_and_measured(timeline: Page) -> None:
@@ -74,15 +74,15 @@ def test_stepping_goes_on_past_what_is_loaded_and_keys_that_are_pressed_meanwhil
     expect(announced).to_contain_text(first)
 
 
-def test_dragging_with_shift_measures(timeline: Page) -> None:
+def test_dragging_with_alt_measures(timeline: Page) -> None:
     label = timeline.locator(".measure-label")
     box, before = box_of(timeline, "#figure"), timeline.locator("#range").inner_text()
-    drag_with_shift(timeline, (box["x"] + 100, box["y"] + 120), (box["x"] + 400, box["y"] + 130))
+    drag_with_alt(timeline, (box["x"] + 100, box["y"] + 120), (box["x"] + 400, box["y"] + 130))
     expect(label).to_contain_text(re.compile(r"^1[78]\d ms · RV \d+ → \d+, \d+ apart$"))
     expect(timeline.locator("#range")).to_have_text(before)
     timeline.mouse.click(box["x"] + 500, box["y"] + 120)
     expect(label).to_have_count(0)
-    drag_with_shift(timeline, middle_of(timeline, DELETED, SERVICE), middle_of(timeline, CREATED, SERVICE))
+    drag_with_alt(timeline, middle_of(timeline, DELETED, SERVICE), middle_of(timeline, CREATED, SERVICE))
     expect(label).to_have_text(MEASURED)  # from mark to mark
 
 

@@ -146,13 +146,14 @@ def test_an_incident_that_happened_before_and_after_the_view_is_in_it_if_the_ser
     }
 
 
-def test_creation_numbers_stay_while_the_page_is_open(reported: Page) -> None:
+def test_creation_numbers_stay_while_they_tell_the_order(reported: Page) -> None:
     found = reported.evaluate(
         """async () => {
           const { Creations } = await import("/static/dashboard/js/state/creations.js");
           const creations = new Creations();
           const shown = (...tracks) => {  // [track, number] of each; the last one is known by its bar only
-            const lanes = tracks.map(([, number]) => ({ group: "7", members: 1, number }));
+            const family = (track) => (track === "event" ? "Events" : "Pods");
+            const lanes = tracks.map(([track, number]) => ({ group: "7", family: family(track), members: 1, number }));
             const [last] = tracks.slice(-1), births = tracks.slice(0, -1);
             const kept = creations.keep({
               lanes, bars: { lane: tracks.map((_, i) => i), track: tracks.map(([track]) => track) },
@@ -168,6 +169,10 @@ def test_creation_numbers_stay_while_the_page_is_open(reported: Page) -> None:
             shown(["p", 1], ["late", 2], ["later", 3], ["q", 4], ["r", 5], ["between", 8], ["s", 11], ["new", 12]),
             [["7", "newer", 13], ["7", "q", 4], ["8", "other", 1]].map((each) => creations.of(...each)).join(" "),
             shown(["newer", 13], ["newest", 15]),
+            shown(["newest", 15], ["event", 16], ["fresh", 16]),  // Events are numbered last, and move on
+            shown(["p", 1], ["late", 2], ["later", 3], ["latest", 4], ["q", 5]),  // no third letter
+            shown(["q", 1], ["p", 2], ["r", 3]),  // the order has changed: p began later than was known
+            shown(["q", 1], ["p", 2], ["r", 3]),
           ];
         }"""
     )
@@ -177,6 +182,21 @@ def test_creation_numbers_stay_while_the_page_is_open(reported: Page) -> None:
         "1 1a 1b 2 3 6 9 10",
         "11 2 1",
         "11 13",
+        "13 16 14",
+        "1 2 3 4 5",
+        "1 2 3",
+        "1 2 3",
+    ]
+
+
+def test_the_range_around_a_fresh_finding_ends_soon_after_what_was_observed(reported: Page) -> None:
+    finding = {"start": 100, "end": 200, "ranges": {"time": [50, 1050], "order": [90, 210]}}
+    calls = [[finding, "time", 2000], [finding, "time", 250], [finding, "order", 250], [finding]]
+    assert of(reported, "state/ranges", "rangeOf", calls) == [
+        {"start": 50, "end": 1050},
+        {"start": -650, "end": 350},  # as wide, with what led to it
+        {"start": 90, "end": 210},
+        {"start": 50, "end": 1050},
     ]
 
 
@@ -245,3 +265,63 @@ def test_an_incident_that_may_have_ended_is_asked_for_once_a_minute(reported: Pa
         }"""
     )
     assert found == [[False, False, True, False, True], 3]
+
+
+def test_times_are_read_as_people_type_and_paste_them(reported: Page) -> None:
+    moment = 1795240670 * SECOND  # 2026-11-21T05:57:50Z
+    now = moment + 3600 * SECOND
+    hour, minute = 3600 * SECOND, 60 * SECOND
+    moments = {
+        "05:57:50": moment,
+        "5:57:50 am": moment,
+        "06:57:50 +01:00": moment,
+        "2026-11-21 05:57:50Z": moment,
+        "2026-11-21T06:57:50.5+01:00": moment + SECOND // 2,
+        "2026-11-21 00:57:50-05:00": moment,
+        "2026-11-21T05:57:50,250 INFO lost the lease": moment + SECOND // 4,
+        "[2026/11/21 05:57:50]": moment,
+        "2026-11-21 06:57:50.000000 Europe/Berlin +01:00": moment,
+        "1795240670": moment,
+        "1795240670500": moment + SECOND // 2,
+        "1795240670123456789": moment + 123456,
+        "I1121 05:57:50.123456    1 leaderelection.go:1] lost": moment + 123456,
+        "Nov 21 05:57:50 node-3 kubelet[1]: gone": moment,
+        "Sat, 21 Nov 2026 05:57:50 GMT": moment,
+        "Sat Nov 21 05:57:50 UTC 2026": moment,
+        "21/Nov/2026:05:57:50 +0000": moment,
+        "now": now,
+        "1h ago": moment,
+        "22:57:50": moment - 7 * hour,  # of the day before: the source ends before that of this day
+    }
+    ranges = {
+        "-15m": (now - 15 * minute, now),
+        "now-1h": (moment, now),
+        "last 1h30m": (now - 90 * minute, now),
+        "-1h to -30m": (moment, moment + 30 * minute),
+        "05:57:50 to 05:58": (moment, moment + 10 * SECOND),
+        "05:57:50-05:58": (moment, moment + 10 * SECOND),
+        "21 Nov 05:57:50.7 – 05:57:51.2 UTC": (moment + 700_000, moment + 1_200_000),
+        "05:57:50.7–51.2": (moment + 700_000, moment + 1_200_000),
+        "2026-11-21T05:57:50Z/2026-11-21T05:58:50Z": (moment, moment + minute),
+        "05:57:50 to +5m": (moment, moment + 5 * minute),
+        "05:57:50 ± 30s": (moment - 30 * SECOND, moment + 30 * SECOND),
+        "2026-11-21": (1795219200 * SECOND, 1795305600 * SECOND),
+    }
+    none = ["web-0", "kind:pod", "10.0.0.1", "2001:db8::1", "99:99", "2026-02-31", "3", ""]
+    about = {"now": now, "near": moment + minute, "first": moment - 8 * hour, "last": now}
+    read = of(reported, "state/typedTime", "readTime", [[text, about] for text in (*moments, *ranges, *none)])
+    wanted = [
+        *({"at": at} for at in moments.values()),
+        *({"start": start, "end": end} for start, end in ranges.values()),
+        *(None for _ in none),
+    ]
+    assert dict(zip((*moments, *ranges, *none), read, strict=True)) == dict(
+        zip((*moments, *ranges, *none), wanted, strict=True)
+    )
+    berlin = """async (about) => {
+      const { readTime } = await import("/static/dashboard/js/state/typedTime.js");
+      const { Zone } = await import("/static/dashboard/js/state/zone.js");
+      return ["06:57:50", "2026-11-21 06:57:50", "05:57:50Z"].map(
+        (text) => readTime(text, { ...about, zone: new Zone("Europe/Berlin") }).at);
+    }"""
+    assert reported.evaluate(berlin, about) == [moment] * 3

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
+from tests.browser.everyone import complaints_of_axe
 from tests.browser.looking import becomes, box_of, happens, opened, range_in_view, settled
 from tests.browser.timeline.conftest import END, START
 
@@ -133,6 +134,84 @@ def test_keys_and_the_pointer_step_pan_and_zoom(whole: Page) -> None:
         whole.keyboard.press(key)
     expect(reported).to_contain_text("07:51:2")  # zooming out ends with the whole recording in the middle
     expect(reported).to_contain_text("07:53:0")
+
+
+def test_dragging_zooms_and_each_view_is_a_step_of_the_history(timeline: Page) -> None:
+    box = box_of(timeline, "#figure")
+    views = [range_in_view(timeline)]
+
+    def drag(start: float, end: float, *, key: str = "") -> tuple[int, int]:
+        """The view afterwards."""
+        if key:
+            timeline.keyboard.down(key)
+        timeline.mouse.move(box["x"] + start * box["width"], box["y"] + 150)
+        timeline.mouse.down()
+        timeline.mouse.move(box["x"] + end * box["width"], box["y"] + 160, steps=4)
+        band = timeline.locator(".zoom-band").count()
+        timeline.mouse.up()
+        if key:
+            timeline.keyboard.up(key)
+        assert band == (timeline.locator("#stage.pans").count() == (key == "Shift"))
+        return range_in_view(timeline)
+
+    def width(view: tuple[int, int]) -> int:
+        return view[1] - view[0]
+
+    views.append(drag(0.75, 0.25))
+    assert width(views[1]) == pytest.approx(width(views[0]) / 2, rel=0.02)
+    assert views[1][0] == pytest.approx(views[0][0] + width(views[0]) / 4, abs=width(views[0]) / 50)
+    views.append(drag(0.5, 0.25, key="Shift"))
+    assert width(views[2]) == pytest.approx(width(views[1]), rel=0.02) and views[2][0] > views[1][0]
+    timeline.wait_for_timeout(1100)  # a movement is over when the view has rested for a second
+    for _ in range(5):
+        timeline.mouse.wheel(0, -60)
+    timeline.keyboard.press("+")
+    timeline.keyboard.press("-")
+    happens(timeline, lambda: width(range_in_view(timeline)) < width(views[2]))
+    for view in reversed(views):
+        timeline.go_back()
+        happens(timeline, lambda view=view: range_in_view(timeline) == view)  # type: ignore[misc]
+    timeline.go_forward()
+    happens(timeline, lambda: range_in_view(timeline) == views[1])
+
+    timeline.keyboard.press("g")
+    timeline.get_by_role("radio", name="pans").check()
+    timeline.keyboard.press("Escape")
+    assert width(drag(0.5, 0.25)) == pytest.approx(width(views[1]), rel=0.02)
+    timeline.reload()
+    settled(timeline)
+    assert width(drag(0.25, 0.75, key="Shift")) == pytest.approx(width(views[1]) / 2, rel=0.05)
+
+
+def test_a_time_that_is_typed_or_chosen_is_shown(timeline: Page) -> None:
+    menu, text = timeline.get_by_role("form", name="Time"), timeline.get_by_label("Go to a time or a range")
+    said, reported = menu.get_by_role("status"), timeline.locator("#range")
+    reported.click()
+    expect(text).to_be_focused()
+    text.fill("soon")
+    text.press("Enter")
+    expect(said).to_contain_text("not a time that is known")
+    text.fill("07:52:10 to 07:52:20")
+    expect(said).to_have_text("2026-11-21 07:52:10.000 to 07:52:20.000 UTC")
+    expect(menu.get_by_label("From")).to_have_value("2026-11-21T07:52:10")
+    assert complaints_of_axe(timeline) == []
+    text.press("Enter")
+    expect(menu).to_be_hidden()
+    expect(reported).to_have_text("07:52:10.000 – 07:52:20.000")
+    timeline.keyboard.press("g")
+    menu.get_by_label("From").fill("2026-11-21T07:52:15.500")
+    menu.get_by_role("button", name="Show").click()
+    expect(reported).to_have_text("07:52:15.500 – 07:52:20.000")
+    timeline.keyboard.press("z")
+    expect(reported).to_have_text("08:52:15.500 – 08:52:20.000")
+    timeline.keyboard.press("g")
+    expect(menu).to_contain_text("read in Europe/Berlin")
+    text.fill("08:52:30")
+    expect(said).to_have_text("2026-11-21 08:52:30.000 Europe/Berlin +01:00")
+    text.press("Enter")
+    expect(reported).to_have_text("08:52:27.750 – 08:52:32.250")
+    timeline.go_back()
+    expect(reported).to_have_text("08:52:15.500 – 08:52:20.000")
 
 
 def test_the_lanes_scroll_and_further_ones_are_brought(whole: Page) -> None:

@@ -263,7 +263,7 @@ def test_a_commit_reads_no_more_findings_if_the_incident_has_many() -> None:
         cursor.execute(_COPY, [others := 300, source.pk, found[0].id])
         cursor.execute("ANALYZE timeline_finding")
         incidents.write(source)
-        for advice in ("one", "another"):
+        for advice in ("Look: one.", "Look: another."):
             cursor.execute(_READ, ["timeline_finding"])
             (before,) = cursor.fetchone()
             assert written.write({track: [replace(each, advice=(advice,)) for each in found]})["incidents"]
@@ -271,7 +271,7 @@ def test_a_commit_reads_no_more_findings_if_the_incident_has_many() -> None:
             read.append(cursor.fetchone()[0] - before)
     assert found[0].anchor
     row = Incident.objects.get(source=source, identity=identity(found[0].rule, found[0].anchor))
-    assert row.findings > others and row.advice == ["another"]
+    assert row.findings > others and row.advice == ["Look: another."]
     first, second = read
     # The first one after another process has changed the incident reads all of it.
     assert second < 30 < others < first, read

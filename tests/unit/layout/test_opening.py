@@ -41,6 +41,8 @@ def test_a_live_source_is_followed_unless_something_else_is_asked_for() -> None:
         "follow": True,
     }
     assert first_view(None, FINDING, named=KEY, live=last)["start"] == 10
+    fresh = first_view(None, FINDING, named=KEY, live=12)
+    assert (fresh["start"], fresh["end"]) == (3, 13)  # as wide, without time that has not come
     assert first_view((1, 2), None, live=last)["follow"] is False
 
 

@@ -72,7 +72,9 @@ def like(wanted: Filter) -> Q:
 def _with_findings(source_id: int, wanted: SourceIncidentFilter) -> Q:
     """Return the condition for incidents of a source with a finding that matches the filters by objects."""
     condition = Q()
-    scoped = FindingFilter(scope=wanted.root, about=wanted.track)
+    scoped = FindingFilter(
+        scope=wanted.root, about=wanted.track, kind=wanted.kind, node=wanted.node, image=wanted.image
+    )
     if scoped.narrowed:
         condition &= Q(identity__in=incidents_of(scoped.members(source_id)))
     if wanted.kinds or wanted.name:

@@ -18,7 +18,7 @@ from timeline.layout.lanes import Count, Folded, LaneRow
 from timeline.models import Source, Track
 from timeline.queries.filters import NOT_KNOWN
 from timeline.queries.window.folding import ALL, MOST, NOTHING, Folding
-from timeline.queries.window.view import View, like
+from timeline.queries.window.view import View, like, meant
 from timeline.storage.permitted.limits import present
 
 LAST = 2**63 - 1  # a place after all others
@@ -76,6 +76,12 @@ class Rows:
             self._lanes += " AND name ILIKE %(name)s"
         if view.actor:
             self._lanes += " AND (writers @> ARRAY[%(actor)s] OR (creator = %(actor)s AND creator <> ''))"
+        if view.kind or view.node or view.image:
+            self._lanes += " AND lane = ANY(%(meant)s)"
+            found = meant(view, source.pk, "lane")
+            with connection.cursor() as cursor:
+                cursor.execute(found.sql, found.params)
+                self._values["meant"] = [lane for (lane,) in cursor]
         if view.rule or view.severity:
             self._lanes += " AND lane = ANY(%(concerned)s)"
         elif view.scope is not None:

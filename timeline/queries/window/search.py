@@ -21,6 +21,7 @@ from timeline.queries.incidents.occurrences import payloads
 from timeline.queries.logs import lines as logs
 from timeline.queries.objects.candidates import kinds_of
 from timeline.queries.sources.extents import extent
+from timeline.queries.syntax import WrongTerm, read
 from timeline.queries.window.view import like
 
 FOUND = 20  # the most hits of each sort
@@ -29,20 +30,30 @@ _LENGTH = 253  # the most characters of a word, as long as the longest name
 _ROWS = 1000  # the most rows that are read, because several incarnations of a name are one hit
 _SHOWN = 60_000_000  # µs of an object that a timeline shows, from its beginning on
 _WHY = 160  # the most characters that say why an object was found
+_NOTHING: SearchPayload = {
+    "objects": [], "findings": [], "actors": [], "lines": [], "more": False, "filter": None, "wrong": "",
+}  # fmt: skip
 _beginning = re.compile(r"[0-9a-f][0-9a-f-]{7,}", re.IGNORECASE)  # the beginning of a UID
 
 
 def search(source_id: int, text: str) -> SearchPayload:
-    """Return the objects, findings, actors and lines of logs of a source that match every word of a text.
+    """Return the objects, findings, actors and lines of logs of a source that match every word of a text; of a text
+    with terms (see `queries.syntax`) only the filter that it means.
 
     A word matches a part of a name, of a namespace, of the node or an image of a Pod, or of an IP address; a whole kind
     or UID, or the first eight or more characters of a UID; of findings a part of the summary or of the rule's id; of
     actors a part of the name; of lines a part of the text. Raises Source.DoesNotExist.
     """
     source = Source.objects.only("actors", "first", "last", "cluster", "sequence").get(pk=source_id)
+    try:
+        asked = read(text)
+    except WrongTerm as error:
+        return {**_NOTHING, "wrong": str(error)}
+    if asked.fields:
+        return {**_NOTHING, "filter": asked.fields | ({"name": asked.words} if asked.words else {})}
     words = [word[:_LENGTH] for word in text.replace("/", " ").replace("\0", " ").split()[:_WORDS]]
     if not words:
-        return {"objects": [], "findings": [], "actors": [], "lines": [], "more": False}
+        return _NOTHING
     objects = _objects(source_id, extent(source)[1], words)
     matching = Occurrence.objects.filter(source_id=source_id)
     for word in words:
@@ -55,6 +66,8 @@ def search(source_id: int, text: str) -> SearchPayload:
         "actors": _actors(source.actors, text),
         "lines": logs.lines(source_id, words=text, limit=FOUND)["lines"],
         "more": len(objects) > FOUND,
+        "filter": None,
+        "wrong": "",
     }
 
 

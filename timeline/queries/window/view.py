@@ -1,6 +1,7 @@
 """Define the view of a timeline: its filter, its grouping, and what is opened, closed or pinned."""
 
-from typing import Literal
+import re
+from typing import Any, Literal
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import F, Func, JSONField, Q, QuerySet, TextField, Value
@@ -12,6 +13,7 @@ from django.db.models.lookups import Contains
 from timeline.kinds import NOISE
 from timeline.models import Finding, Incident, Occurrence, Source, Track
 from timeline.queries.filters import NOT_KNOWN, Key, Listed, Number, ObjectFilter
+from timeline.queries.objects.candidates import kinds_of
 from timeline.queries.objects.owned import owned
 from timeline.queries.sources.extents import SEVERITIES
 
@@ -61,8 +63,9 @@ class FindingFilter(ObjectFilter):
     @property
     def narrowed(self) -> bool:
         """Return whether a row may have findings that do not match, because the view is limited to a scope, an object,
-        an incident or an actor."""
-        return self.scope is not None or self.about is not None or bool(self.incident or self.actor)
+        an incident, an actor, or objects of a kind, node or image."""
+        named = self.incident or self.actor or self.kind or self.node or self.image
+        return self.scope is not None or self.about is not None or bool(named)
 
     def members(self, source_id: int) -> QuerySet[Finding]:
         """Return the findings in the scope, about the object and of the incident, however they are filtered otherwise.
@@ -73,6 +76,8 @@ class FindingFilter(ObjectFilter):
         if self.about is not None:
             row = Track.objects.defer("lifeline").filter(source=source_id, id=self.about).first()
             found = found.filter(_naming(source_id, owned(row))) if row else found.none()
+        if self.kind or self.node or self.image:
+            found = found.filter(_naming(source_id, meant(self, source_id, "id")))
         if self.actor:
             written = Incident.objects.filter(written_by(self.actor), source=source_id)
             found = found.filter(
@@ -109,7 +114,8 @@ class View(ObjectFilter):
     @property
     def searching(self) -> bool:
         """Return whether the view asks for certain objects, so that their lanes are shown instead of strips."""
-        return bool(self.name or self.rule or self.severity or self.actor)
+        named = self.name or self.kind or self.node or self.image
+        return bool(named or self.rule or self.severity or self.actor)
 
     def findings(self) -> FindingFilter:
         """Return the filter of the findings in the view."""
@@ -121,6 +127,24 @@ class View(ObjectFilter):
             return sorted({*self.kinds, *(NOISE if self.noise else ())})
         there = sorted({family for _, family, _ in source.census})
         return [family for family in there if self.noise or family not in NOISE]
+
+
+def meant(wanted: ObjectFilter, source_id: int, column: Literal["id", "lane"]) -> RawSQL:
+    """Return the tracks of a source, or their lanes, with the kind, node and image of a filter, if these are given.
+
+    The nodes and images of Pods are among the texts by which the search finds them (see `Kind.clues`).
+    """
+    conditions: list[tuple[str, list[Any]]] = [("source_id = %s", [source_id])]
+    if wanted.kind:
+        conditions.append(("lower(kind) = ANY(%s)", [[kind for word in wanted.kind for kind in kinds_of(word)]]))
+    if wanted.node:
+        node = r"[^\n]*".join(map(re.escape, wanted.node.split("*")))
+        values = [rf"(^|\n)on {node}(\n|$)", f"^{node}$"]
+        conditions.append(("(clues ~* %s OR (kind = 'Node' AND name ~* %s))", values))
+    if wanted.image:
+        conditions.append(("clues ~* %s", [rf"(^|\n)image [^ \n]*{re.escape(wanted.image)}"]))
+    query = f"SELECT DISTINCT {column} FROM timeline_track WHERE {' AND '.join(sql for sql, _ in conditions)}"
+    return RawSQL(query, [value for _, values in conditions for value in values])
 
 
 _GROUP = "SELECT id FROM timeline_track WHERE source_id = %s AND root = %s"

@@ -1,9 +1,10 @@
-// This module keeps a list of incidents up to date with the server's HTML, and helps to select rows and to filter.
+// This module keeps a list of incidents up to date with the server's HTML, and helps to select rows, to filter and to save searches.
 
-import { byId } from "./draw/dom.js";
+import { byId, el } from "./draw/dom.js";
 import { plural } from "./state/amounts.js";
 import { listen } from "./state/updates.js";
 import { unattended } from "./state/attended.js";
+import { completions, saved, textOf, toggleSaved } from "./state/terms.js";
 
 const OFTEN = 500; // the least ms between two updates
 const SHARE = 3; // from one update to the next pass so many times as long as it took, so that a busy server is left alone
@@ -89,11 +90,42 @@ document.addEventListener("change", ({ target }) => {
 });
 filter.addEventListener("input", ({ target }) => {
   clearTimeout(typing);
-  if (target.name === "q") typing = setTimeout(() => filter.requestSubmit(), TYPED);
+  if (target.name !== "q") return;
+  offer();
+  if (!target.value.includes(":")) typing = setTimeout(() => filter.requestSubmit(), TYPED); // a term may not be complete: Enter applies it
 });
 filter.addEventListener("formdata", ({ formData }) => { // an address without empty parameters is easier to read
   for (const [name, value] of [...formData]) if (!value) formData.delete(name);
 });
+
+// -- searches -------------------------------------------------------------------------------------------------------
+
+const searches = el("datalist", { id: "searches" }), save = el("button", { type: "button", class: "button quiet", title: "It is kept in this browser, and offered in the field Words" });
+const valuesOf = (name) => [...filter.elements[name].options].map(({ value }) => value);
+
+/** Offers to complete the last term of the search, or the saved searches. */
+function offer() {
+  const field = filter.elements.q;
+  const found = completions(field.value, { ns: valuesOf("namespace"), rule: valuesOf("rule"), actor: valuesOf("actor") });
+  const kept = saved().filter((text) => text.includes(field.value)).map((text) => ({ text, about: "saved" }));
+  searches.replaceChildren(...[...(field.value.includes(":") ? [] : kept), ...found].map(({ text, about }) => el("option", { value: text }, about)));
+}
+
+/** Shows the button that saves what the list is filtered by, or forgets it. */
+function drawSave() {
+  const text = textOf(Object.fromEntries(["severity", "state", "rule", "namespace", "actor", "q"].map((name) => [name, filter.elements[name].value.trim()])));
+  save.hidden = !text;
+  save.textContent = saved().includes(text) ? "Forget search" : "Save search";
+  save.onclick = () => {
+    toggleSaved(text);
+    drawSave();
+    offer();
+  };
+}
+
+filter.append(searches, save);
+offer();
+drawSave();
 
 listen("incidents", {
   incidents: ({ source }) => (own === "all" || source === null || String(source) === own) && renewSoon(),

@@ -29,6 +29,7 @@ import { onPaper } from "./ui/print.js";
 import { Reveal } from "./ui/reveal.js";
 import { Stepping } from "./ui/stepping.js";
 import { Tabs } from "./ui/tabs.js";
+import { TimePicker } from "./ui/timePicker.js";
 import { Toolbar } from "./ui/toolbar.js";
 import { showTip } from "./ui/tooltip.js";
 
@@ -46,11 +47,12 @@ const lanes = new Lanes({
   onStrip: (key) => store.toggle("open", key), onScope: (root) => acts.scope(root), onFolded: (key) => store.toggle("unfold", key), onLogs: (numbers) => logs.toggle(numbers), onLog: (log) => logs.lines.open(log, { at: Math.round(store.view().start) }),
 }, () => logs.shown());
 const toolbar = new Toolbar({ store });
+export const times = new TimePicker({ store, announce });
 const picture = new Picture({ store, lanes, list, actors: toolbar.actors, logs });
 const notices = new Notices({ announce, onRetry: () => (loader.payload ? refresh() : start().then(() => store.bounds && store.set({}))), onClear: () => store.clear(), filtered: () => store.filtered().length > 0, logs: () => lanes.layout.alone.length });
 const selection = new Selection({ store, list, announce, onFailed: failed, onCome: () => drawSoon(), onChosen: () => (reveal.wanted = "finding") });
 const panel = new IncidentsPanel({ store, selection });
-const minimap = new Minimap({ store, onMove: (range) => store.set(range) });
+const minimap = new Minimap({ store, onMove: (range) => store.set(range, { push: "moved" }) });
 const filters = new Filters({ store });
 const loader = new Loader({
   windows: new Windows(source), store, place, focus: () => selection.selected?.focus ?? store.focus, keep: () => logs.keeping(),
@@ -165,18 +167,17 @@ function onTurn() {
 export const showObject = (found) => acts.show(found);
 const fit = () => store.finding && selection.select(store.finding);
 export const showFinding = (group) => selection.show(group);
-const reset = () => store.bounds && store.set({ ...store.whole(), offset: 0 }, { push: true });
-const tabulate = () => store.set({ table: !store.table }, { push: true });
+const reset = () => store.bounds && store.set({ ...store.whole(), offset: 0 }, { push: true }), tabulate = () => store.set({ table: !store.table }, { push: true });
 
 const stepped = () => (changes.found ? changes : logs.lines.found ? logs.lines : stepping);
 export const showLine = ({ log, sequence }) => logs.lines.open(log, { sequence });
 
+const zooms = Object.fromEntries(Object.entries({ ArrowUp: 0.75, w: 0.75, "+": 0.75, ArrowDown: 1 / 0.75, s: 1 / 0.75, "-": 1 / 0.75 }).map(([key, factor]) => [key, () => store.zoom(factor)]));
 export const keys = {
-  n: () => selection.step(1), p: () => selection.step(-1), o: () => selection.order(store.finding), f: fit, r: reset, t: tabulate, c: () => toolbar.colour(), m: () => stepping.mark(), k: () => store.lane && acts.pin(store.lane),
+  ...zooms, n: () => selection.step(1), p: () => selection.step(-1), o: () => selection.order(store.finding), f: fit, r: reset, t: tabulate, c: () => toolbar.colour(), m: () => stepping.mark(), k: () => store.lane && acts.pin(store.lane),
   Enter: () => (stepping.cursor ? changes.open(stepping.cursor) : fit()), Escape: () => changes.close() || logs.lines.close() || copies.close() || stepping.drop(),
   ArrowLeft: () => store.pan(-0.15), a: () => store.pan(-0.15), ArrowRight: () => store.pan(0.15), d: () => store.pan(0.15),
-  ArrowUp: () => store.zoom(0.75), w: () => store.zoom(0.75), ArrowDown: () => store.zoom(1 / 0.75), s: () => store.zoom(1 / 0.75),
-  PageUp: () => lanes.page(-1), PageDown: () => lanes.page(1),
+  PageUp: () => lanes.page(-1), PageDown: () => lanes.page(1), g: () => times.open(),
   "[": () => acts.fold([...store.closed, ...(loader.payload?.groups ?? []).map(({ key }) => key)]), "]": () => acts.fold([]),
   ".": () => stepped().step(1), ",": () => stepped().step(-1),
   "/": () => (byId("search") ?? byId("filter-open")).focus(),
@@ -231,7 +232,7 @@ export async function outline(given = null) {
   minimap.draw(whole);
 }
 
-/** Returns the filter and the arrangement of lanes as one text, to compare: windows and lists depend on them and on the range. */
+/** Returns the filter and the arrangement of lanes as one text, to compare windows and lists by. */
 const arranged = () => JSON.stringify([filterOf(store), ...["group", "open", "closed", "unfold", "pins", "focus", "hidden"].map((name) => store[name])]);
 const asked = arranged();
 
@@ -255,6 +256,6 @@ export async function start() {
 }
 
 // These are the parts that a live source changes (live/live.js).
-export const parts = { source, loader, picture, list, selection, notices, minimap, panel, changes, failed, drawSoon };
+export const parts = { source, filters, loader, picture, list, selection, notices, minimap, panel, changes, failed, drawSoon };
 
 export const begun = start();

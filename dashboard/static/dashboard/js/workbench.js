@@ -1,7 +1,8 @@
 // This module runs the timeline on the server's page, with search, sharing, the report of the view, what changed in it, and alerts.
 
 import { byId } from "./draw/dom.js";
-import { announce, begun, showFinding, showLine, showObject, store } from "./timeline.js";
+import { filterOf } from "./state/store.js";
+import { announce, begun, parts, showFinding, showLine, showObject, store, times } from "./timeline.js";
 import { AlertLane } from "./ui/alertLane.js";
 import { changeMarks } from "./ui/changeMarks.js";
 import { copyWith, linkDialog } from "./ui/linkDialog.js";
@@ -12,7 +13,10 @@ import { tour } from "./ui/tour.js";
 
 const toured = location.hash === "#tour"; // before the address is written anew
 
-new Search(document.body.dataset.source, { onObject: showObject, onFinding: showFinding, onLine: showLine, onActor: (actor) => store.set({ actor, offset: 0 }, { push: true }), announce });
+new Search(document.body.dataset.source, {
+  onObject: showObject, onFinding: showFinding, onLine: showLine, onActor: (actor) => store.set({ actor, offset: 0 }, { push: true }),
+  onTime: (found) => times.go(found), onFilter: (filter) => store.only(filter), time: (text) => times.found(text), choices: () => parts.filters.choices(parts.loader.payload), filter: () => filterOf(store), announce,
+});
 
 // The address is built from the store, because the browser's address is updated a little later.
 const search = () => store.search();

@@ -14,7 +14,7 @@ from dashboard.presentation import incidents as words
 from dashboard.presentation import wording
 from dashboard.web.api.answers import Time
 from dashboard.web.api.incidents import Cursor
-from dashboard.web.inputs import NOTE, checked, note_of, person, source_of
+from dashboard.web.inputs import NOTE, WrongSearch, checked, note_of, person, source_of
 from timeline.core.entries import microseconds, moment
 from timeline.judging.findings import Severity
 from timeline.payloads.findings import FindingOrder, IncidentState
@@ -52,6 +52,7 @@ class Asked(NamedTuple):
     filter: IncidentFilter
     place: _Place
     given: dict[str, str]  # the parameters that are not empty
+    wrong: str = ""  # a sentence about a search that means nothing, which does not narrow the list
 
     def link(self, **changed: str) -> str:
         """Return the address of the first page with some parameters changed, or left out if empty."""
@@ -85,8 +86,14 @@ def _asked(request: "HttpRequest", fields: type[IncidentFilter]) -> Asked:
     given = {name: value for name, value in request.GET.dict().items() if value}
     hides = acknowledgements.has_acknowledged(person(request))
     named = {name: text for name, text in given.items() if name in fields.model_fields}
-    wanted = checked(fields, {"acknowledged": not hides, **named})
-    return Asked(wanted, checked(_Place, given), given)
+    try:
+        wanted, wrong = checked(fields, {"acknowledged": not hides, **named}), ""
+    except WrongSearch as error:
+        if request.method == "POST":  # nothing is changed by a filter that was not understood
+            raise
+        named.pop("q")
+        wanted, wrong = checked(fields, {"acknowledged": not hides, **named}), str(error)
+    return Asked(wanted, checked(_Place, given), given, wrong)
 
 
 def _change(request: "HttpRequest", asked: Asked, source_id: int | None) -> "HttpResponse":
@@ -141,6 +148,7 @@ def _context(request: "HttpRequest", source: "SourceRow | None", asked: Asked) -
         "orders": {name: _ORDERS[name] for name in get_args(FindingOrder)},
         "asked": {**dict.fromkeys((*SourceIncidentFilter.model_fields, "order"), ""), **asked.given},
         "wanted": wanted,
+        "wrong": asked.wrong,
         "filtered": bool(_SELECTING & asked.given.keys()),
         "kept": {name: asked.given[name] for name in _HIDDEN if name in asked.given},
         "links": {

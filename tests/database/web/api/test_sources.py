@@ -54,7 +54,8 @@ def test_objects_and_findings_are_found_by_words(client: Client, sample: Source)
     assert {row["rule"] for row in found["findings"]} >= {"service-gap"}
     (weak,) = [each for each in search("pod vol-restart/ring-weak")["objects"] if each["kind"] == "Pod"]
     assert (weak["name"], weak["url"]) == ("ring-weak-0", f"/sources/{sample.pk}/objects/{weak['track']}/")
-    assert search("%_") == search(" ") == {"objects": [], "findings": [], "actors": [], "lines": [], "more": False}
+    nothing = {"objects": [], "findings": [], "actors": [], "lines": [], "more": False, "filter": None, "wrong": ""}
+    assert search("%_") == search(" ") == nothing
 
 
 def test_what_was_fetched_before_is_not_sent_again(client: Client, sample: Source) -> None:

@@ -28,7 +28,7 @@ const BAR_FONT = "500 11px Inter, system-ui, sans-serif", SMALL_FONT = "600 10px
 document.fonts?.ready.then(() => widths.clear());
 
 /**
- * Returns for each lane the places [middle, half the width] (px) that texts must not cover, from left to right. `among` is
+ * Returns for each lane the places [middle, half the width] (px) that texts must not cover. `among` is
  * the whole window, if the payload is only a part of it.
  */
 function obstacles({ payload, rows, width, unshown = [], among = payload }, toPixel, births) {
@@ -40,27 +40,42 @@ function obstacles({ payload, rows, width, unshown = [], among = payload }, toPi
   });
   for (const { lane, time } of unshown) found[lane].push([toPixel(time), EVIDENCE]);
   for (const { lane, x, half } of births) found[lane].push([x, half]);
-  payload.holes.lane.forEach((lane, i) => {
-    const [left, right] = [payload.holes.start[i], payload.holes.end[i]].map(toPixel);
+  among.holes.lane.forEach((lane, i) => {
+    const [left, right] = [among.holes.start[i], among.holes.end[i]].map(toPixel);
     found[lane].push([(left + right) / 2, (right - left) / 2]);
   });
-  return found.map((list) => list.sort((a, b) => a[0] - b[0]));
+  return found;
 }
 
+/** Returns the bars of a scene that have texts as [columns, index], with those of the whole window on the same lanes, by their beginnings. */
+function barsWithTexts({ payload: { bars }, rows, among }) {
+  const nameOf = (columns, i) => `${columns.track[i]} ${columns.start[i]}`;
+  const all = bars.lane.map((_, i) => [bars, i]);
+  if (among) {
+    const lanes = new Set(bars.lane), own = new Set(bars.lane.map((_, i) => nameOf(bars, i)));
+    among.bars.lane.forEach((lane, i) => lanes.has(lane) && !own.has(nameOf(among.bars, i)) && all.push([among.bars, i]));
+  }
+  return all.filter(([{ lane, text }, i]) => text[i] && rows[lane[i]] !== null).sort(([one, i], [other, j]) => one.start[i] - other.start[j] || one.track[i] - other.track[j]);
+}
+
+/**
+ * Returns the texts of the bars, from left to right, each where neither an obstacle nor the text of another bar is. Bars of a
+ * lane may overlap, and those of a moving edge are a layer of their own: so all bars take part, and those of the scene are written.
+ */
 function barText(scene, toPixel, taken) {
   const { payload, rows, width, inks } = scene;
-  const { lane, start, end, text, tone } = payload.bars;
   const words = [];
-  for (let i = 0; i < lane.length; i++) {
-    const y = rows[lane[i]];
-    const left = Math.max(toPixel(start[i]), 0), right = Math.min(toPixel(end[i]), width);
-    if (y === null || !text[i] || right - left < 24) continue;
-    const length = widthOf(text[i], BAR_FONT);
+  for (const [bars, i] of barsWithTexts(scene)) {
+    const lane = bars.lane[i], text = bars.text[i];
+    const left = Math.max(toPixel(bars.start[i]), 0), right = Math.min(toPixel(bars.end[i]), width);
+    if (right - left < 24) continue;
+    const length = widthOf(text, BAR_FONT);
     let x = left + 8;
-    for (const [middle, half] of taken[lane[i]]) if (middle + half > x - 4 && middle - half < x + length + 4) x = middle + half + 6;
+    const covered = ([middle, half]) => middle + half > x - 4 && middle - half < x + length + 4;
+    for (let other = taken[lane].find(covered); other && x + length <= right - 4; other = taken[lane].find(covered)) x = other[0] + other[1] + 6;
     if (x + length > right - 4) continue;
-    const trace = traceOf(scene, i);
-    words.push(svg("text", { x, y: y + 4, class: tone[i] === "ended" ? "on-hatch" : null, style: `fill:${inks[trace]}` }, text[i]));
+    taken[lane].push([x + length / 2, length / 2]);
+    if (bars === payload.bars) words.push(svg("text", { x, y: rows[lane] + 4, class: bars.tone[i] === "ended" ? "on-hatch" : null, style: `fill:${inks[traceOf(scene, i)]}` }, text));
   }
   return words;
 }
@@ -178,13 +193,18 @@ function birthShapes(births) {
   ];
 }
 
+/** Returns the texts of holes. Findings may tell several of one hole, or of holes that overlap: the first one is written. */
 function holeText({ payload, rows, width }, toPixel) {
   const { lane, start, end, text } = payload.holes;
+  const written = payload.lanes.map(() => []); // lane → [left, right] of its texts
   return lane.flatMap((row, i) => {
     const left = Math.max(toPixel(start[i]), 0), right = Math.min(toPixel(end[i]), width);
     const room = right - left - 16; // the mark of the deletion covers the beginning, and the circle of the next creation the end
     const fitting = [text[i], text[i].split(" · ").at(-1)].find((words) => widthOf(words, SMALL_FONT) < room);
-    return rows[row] === null || !fitting ? [] : [svg("text", { x: left + 8, y: rows[row] + 3.5, class: "hole-text" }, fitting)];
+    const from = left + 8, until = from + widthOf(fitting ?? "", SMALL_FONT);
+    if (rows[row] === null || !fitting || written[row].some(([other, end]) => from < end + 4 && until > other - 4)) return [];
+    written[row].push([from, until]);
+    return [svg("text", { x: from, y: rows[row] + 3.5, class: "hole-text" }, fitting)];
   });
 }
 

@@ -100,7 +100,7 @@ export class Picture {
     main.ticks = ticksOf(main, store.axis);
     const pins = { ...shared, ...layoutOfPins, rows: layoutOfPins.centres, measure: null, ticks: main.ticks, top: 0, tops: new Set(), home: () => null };
     this.scenes = { main, pins };
-    const apart = { payload: split.fixed, without: this.moving ? "shade area" : null }; // that is drawn below the edge
+    const apart = { payload: split.fixed, among: payload, without: this.moving ? "shade area" : null }; // that is drawn below the edge
     this.boards.main[act]({ ...main, ...apart });
     if (payload.pins) this.boards.pins[act]({ ...pins, ...apart });
     if (this.moving) this.drawEdge(split, act);

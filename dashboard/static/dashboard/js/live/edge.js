@@ -5,6 +5,8 @@
 // (null while it goes on), text, tone, within (of start and end), actor, unknown}], marks, births}. When a window is loaded, its
 // tails are the bars without an end.
 
+import { NOISE } from "../state/window.js";
+
 const RING = 300; // how many deltas are kept, to be applied to a window that the server read before them
 
 const emptied = (columns) => Object.fromEntries(Object.keys(columns).map((name) => [name, []]));
@@ -94,7 +96,7 @@ export class Edge {
     }
     const known = new Set(tail.marks.map(([time, mark]) => `${time} ${mark}`));
     tail.marks.push(...marks.filter(([time, mark]) => time >= tail.floor && !known.has(`${time} ${mark}`)));
-    if (born !== null && fresh) tail.births.push([born, this.numberOf(this.payload.lanes[lane].group, track, number), bars[0]?.[4] ?? null, bars[0]?.[6] ?? ""]);
+    if (born !== null && fresh) tail.births.push([born, this.#numberOf(this.payload.lanes[lane], track, number), bars[0]?.[4] ?? null, bars[0]?.[6] ?? ""]);
     return stale;
   }
 
@@ -137,6 +139,10 @@ export class Edge {
   still(payload) {
     const none = Object.fromEntries(["bars", "births", "marks", "strips", "holes", "arrows", "gaps"].map((name) => [name, emptied(payload[name])]));
     return { ...payload, ...none };
+  }
+
+  #numberOf({ group, family }, track, number) {
+    return NOISE.includes(family) ? number : this.numberOf(group, track, number);
   }
 
   /** Returns the index of an actor in the window, and adds it if it is new. */

@@ -9,8 +9,8 @@ const MOVED = 0.25; // the part of its width by which the view has to move for t
 
 /** Returns the filter of incidents: that of the store, the scope, and whether those that somebody knows of are shown. */
 export function incidentFilterOf(store) {
-  const { focus, hidden } = store;
-  return { ...narrowing(store), root: focus, acknowledged: hidden ? 1 : 0, silenced: hidden ? 1 : 0, limit: 100 };
+  const { focus, hidden, state } = store;
+  return { ...narrowing(store), state, root: focus, acknowledged: hidden ? 1 : 0, silenced: hidden ? 1 : 0, limit: 100 };
 }
 
 export class Loader {
@@ -32,7 +32,8 @@ export class Loader {
     const { store } = this;
     const { offset, limit } = this.place();
     const { group, open, closed, pins, finding, unfold } = store;
-    return { ...store.view(), offset, limit, ...filterOf(store), group, open, closed, pins, finding, fold: true, unfold, keep: this.keep(), focus: this.focus(), scope: store.focus };
+    const { state, ...filter } = filterOf(store); // windows have no states
+    return { ...store.view(), offset, limit, ...filter, group, open, closed, pins, finding, fold: true, unfold, keep: this.keep(), focus: this.focus(), scope: store.focus };
   }
 
   #view(asked) {

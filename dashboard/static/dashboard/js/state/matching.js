@@ -6,7 +6,7 @@ import { NOISE } from "./window.js";
 
 const has = (text, part) => text.toLowerCase().includes(part.toLowerCase());
 
-/** Returns whether an object matches the part of a filter that is about objects. */
+/** Returns whether an object may match the part of a filter that is about objects. Of kinds, nodes and images only the server knows. */
 export const objectMatches = ({ family, namespace, name }, { kinds = [], noise, namespace: within, name: part }) =>
   (kinds.length ? kinds.includes(family) : noise || !NOISE.includes(family)) && (!within || namespace === within) && (!part || has(name, part));
 

@@ -1,11 +1,16 @@
 // This module computes the ranges that the view moves to: around a finding, or at the end of a live source.
 
-const ROOM = 0.1; // the part of the view that stays free after the end of a live source
+const ROOM = 0.1; // the part of the view that stays free after the end of what was observed
 
-/** Returns the range in which an axis shows a finding, as the server says it; one of the last release does not say it. */
-export function rangeOf({ ranges, start, end }, axis = "time") {
+/**
+ * Returns the range in which an axis shows a finding, as the server says it; one of the last release does not say it. Where it
+ * would reach beyond `last`, the end of what was observed (µs), it begins earlier instead: what led to a finding is shown, and
+ * no time that has not come.
+ */
+export function rangeOf({ ranges, start, end }, axis = "time", last = Infinity) {
   const [from, until] = ranges?.[axis] ?? [start, end];
-  return { start: from, end: until };
+  const by = axis === "time" ? Math.max(0, until - last - Math.round(ROOM * (until - from))) : 0;
+  return { start: from - by, end: until - by };
 }
 
 /** Returns whether something with a start and an end (µs) overlaps a range. */

@@ -74,7 +74,7 @@ export class Selection {
     if (!group) return;
     this.onChosen();
     const closed = store.closed.filter((other) => other !== String(group.focus));
-    store.set({ finding: key, offset: 0, closed, ...rangeOf(group), ...changes }, { push: store.finding !== key || changes.axis !== undefined });
+    store.set({ finding: key, offset: 0, closed, ...rangeOf(group, "time", store.bounds?.last), ...changes }, { push: store.finding !== key || changes.axis !== undefined });
     this.announce(group.summary);
     this.#come(async () => (await list.bringIncident(key), true));
   }

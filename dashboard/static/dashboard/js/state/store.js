@@ -19,23 +19,26 @@ const oneOf = (first, ...others) => ({
 // The types of the parameters of the address, without start, end and offset, in the order in which they are written.
 const FIELDS = {
   axis: oneOf("time", "order"), group: oneOf("owner", "kind", "namespace", "actor"), colour: oneOf("kind", "actor"),
-  kinds: list, namespace: text, name: text, rule: text, severity: text, actor: text, noise: flag, active: flag,
+  kinds: list, kind: list, node: text, image: text, namespace: text, name: text, rule: text, severity: text, actor: text, state: oneOf("", "ongoing", "over"), noise: flag, active: flag,
   open: list, closed: list, unfold: list, pins: list, focus: text, hidden: flag, lane: text, finding: text, arrows: list, change: text, line: text, logs: list, table: flag, follow: flag, at: text, about: text,
 };
-const NARROWING = ["kinds", "namespace", "name", "rule", "severity", "actor"]; // lanes, findings and incidents alike
-const FILTERS = [...NARROWING, "noise", "active"];
+const NARROWING = ["kinds", "kind", "node", "image", "namespace", "name", "rule", "severity", "actor"]; // lanes, findings and incidents alike
+const FILTERS = [...NARROWING, "state", "noise", "active"];
 const NONE = Object.fromEntries(FILTERS.map((name) => [name, FIELDS[name].read(null)])); // the filter that matches everything
 
 /** Returns the part of a state or of a question that narrows lanes, findings and incidents alike. */
 export const narrowing = (question) => Object.fromEntries(NARROWING.map((name) => [name, question[name]]));
 
-/** Returns the whole filter of a state, on which lanes depend. */
+/** Returns the whole filter of a state, on which lanes depend, but for `state`, which is that of incidents. */
 export const filterOf = (store) => Object.fromEntries(FILTERS.map((name) => [name, store[name]]));
 
+const REST = 1000; // ms without a movement of the view after which the next one is a step of its own
 const MOST_ARROWS = 100; // the most findings whose arrows can be pinned
 
 export class Store {
   #listeners = [];
+  #written = ""; // the query string that was written last
+  #moved = -Infinity; // when the view was moved last, of a movement that may go on (ms)
 
   /** `address` is as `addressBar` of address.js returns it. */
   constructor(address) {
@@ -54,6 +57,8 @@ export class Store {
     if (this.start === null || this.end === null || this.end <= this.start) this.start = this.end = null;
     for (const [name, { read }] of Object.entries(FIELDS)) this[name] = read(parameters.get(name));
     this.offset = Math.max(0, numberIn(parameters, "offset") ?? 0);
+    this.#written = this.search();
+    this.#moved = -Infinity;
   }
 
   /** Returns the query string that describes the state, or "" for the default. */
@@ -76,12 +81,26 @@ export class Store {
     this.#listeners.push(listener);
   }
 
-  /** Applies the changes {name: value}, writes the address, and notifies subscribers. With `push`, the Back button undoes the change. */
+  /**
+   * Applies the changes {name: value}, writes the address, and notifies subscribers. With `push`, the Back button undoes the
+   * change. With "moved" it undoes a movement of the view, which consists of many changes, such as turns of the wheel.
+   */
   set(changes, { push = false } = {}) {
     Object.assign(this, changes);
     if (this.start !== null) [this.start, this.end] = this.#inBounds(Math.round(this.start), Math.round(this.end));
-    this.address.write(this.search(), push);
+    const search = this.search();
+    this.address.write(search, push === "moved" ? this.#beginsToMove(search) : push);
+    if (push === true) this.#moved = -Infinity;
+    this.#written = search;
     for (const listener of this.#listeners) listener(Object.keys(changes));
+  }
+
+  /** Returns whether a movement of the view begins that changes the address: a step of the browser's history. */
+  #beginsToMove(search) {
+    if (search === this.#written) return false;
+    const now = performance.now(), begins = now - this.#moved > REST;
+    this.#moved = now;
+    return begins;
   }
 
   /** Adds a value to a field that is a list, or removes it if it is there. */
@@ -93,6 +112,11 @@ export class Store {
   /** Returns the names of the active filters. */
   filtered() {
     return FILTERS.filter((name) => String(this[name]) !== String(NONE[name]));
+  }
+
+  /** Shows only what matches a filter {name: text}, as an address has it. */
+  only(filter) {
+    this.set({ ...NONE, ...Object.fromEntries(Object.entries(filter).map(([name, text]) => [name, FIELDS[name].read(text)])), offset: 0 }, { push: true });
   }
 
   /** Removes the filter with this name, or all filters. */
@@ -126,6 +150,18 @@ export class Store {
     this.#show(fixed - (fixed - left) * factor, fixed + (right - fixed) * factor);
   }
 
+  /** Shows the part between two points of the view (0 to 1), given in any order, as a step to which the Back button leads. */
+  narrow(from, to) {
+    const [start, end] = this.times(...[from, to].sort((a, b) => a - b));
+    this.set({ start, end }, { push: true });
+  }
+
+  /** Returns the times (µs) at points of the view (0 to 1). */
+  times(...points) {
+    const [left, right] = this.#across();
+    return points.map((point) => this.scale.from(left + (right - left) * point));
+  }
+
   #across() {
     const { start, end } = this.view();
     return [this.scale.to(start), this.scale.to(end)];
@@ -133,7 +169,7 @@ export class Store {
 
   #show(left, right) {
     if (this.axis === "order") [left, right] = this.#inOrder(left, right);
-    this.set({ start: this.scale.from(left), end: this.scale.from(right) });
+    this.set({ start: this.scale.from(left), end: this.scale.from(right) }, { push: "moved" });
   }
 
   /** Returns the range limited to the events of the source, for the axis of creation order, on which other times have no width. */

@@ -59,7 +59,7 @@ export const inZones = (time, within = null, digits = 6) => zones().map((zone) =
 export const linesOf = (time, write) => zones().map((zone) => [day(time, zone) === day(time) ? "" : day(time, zone), write(zone), zone.label(time)].filter(Boolean).join(" "));
 
 /** Returns a text such as "2026-11-21". */
-const date = (time, zone) => clocks(time, zone).toISOString().slice(0, 10);
+export const date = (time, zone = shown()) => clocks(time, zone).toISOString().slice(0, 10);
 
 /** Returns a text that states a time in UTC, such as "21 Nov 2026 07:52 UTC", with what the clocks of a zone show at that time. */
 export function translated(text, time, zone) {

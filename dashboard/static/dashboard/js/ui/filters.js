@@ -6,8 +6,14 @@ import { plural } from "../state/amounts.js";
 
 const WAIT = 250; // ms after the last letter is typed
 
+const KINDS = ["deployment", "statefulset", "daemonset", "replicaset", "job", "node", "configmap"]; // of families that have several
+
 const WORDS = {
   kinds: (kinds) => (kinds.length === 1 ? `kind: ${kinds[0]}` : `kinds: ${kinds.join(", ")}`),
+  kind: (kind) => `kind: ${kind.join(", ")}`,
+  node: (node) => `node: ${node}`,
+  image: (image) => `image contains “${image}”`,
+  state: (state) => `incidents that are ${state === "over" ? "over" : "open"}`,
   namespace: (namespace) => `namespace: ${namespace}`,
   name: (name) => `name contains “${name}”`,
   rule: (rule) => `rule: ${rule}`,
@@ -20,6 +26,7 @@ const WORDS = {
 export class Filters {
   #timer = 0;
   #actors = []; // [actor, number of changes]
+  #known = {}; // values of terms of a search
   #scope = ""; // the name of the object to which lanes and incidents are limited
 
   constructor({ store }) {
@@ -48,13 +55,20 @@ export class Filters {
   }
 
   /** Fills the menu with what the source contains. */
-  fill({ rules, severity_counts: severities, actors, noise }) {
+  fill({ rules, severity_counts: severities, actors, noise, families, namespaces }) {
+    this.#known = { kind: [...families.map(([family]) => family.toLowerCase()), ...KINDS], ns: namespaces.map(([name]) => name), rule: rules.map(([rule]) => rule), actor: actors.map(([name]) => name || NOBODY) };
     const options = (counts) => counts.map(([value, count]) => el("option", { value }, `${value} (${count})`));
     for (const [id, counts] of [["filter-rule", rules], ["filter-severity", severities]]) byId(id).replaceChildren(byId(id).firstElementChild, ...options(counts));
     this.#actors = actors;
     this.#offer();
     byId("noise-count").textContent = noise ? `(${plural(noise, "lane")})` : "(none here)";
     this.draw();
+  }
+
+  /** Returns the values by which terms of a search can be completed (see terms.js): those of the source, and the nodes of Pods in a window. */
+  choices(payload) {
+    const nodes = (payload?.lanes ?? []).filter(({ kind, group }) => kind === "Pod" && group).map(({ subtitle }) => subtitle.split(" · ")[1] ?? "");
+    return { ...this.#known, node: [...new Set(nodes)].filter((name) => name && !/incarnation/.test(name)).sort() };
   }
 
   /** Fills the menu of actors, with that of the filter also if it is not among the most frequent ones. */

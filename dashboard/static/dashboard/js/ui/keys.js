@@ -31,7 +31,7 @@ export function listen(acts, takesEnter) {
     if (event.key.length === 1 && !box.checked) return;
     if (event.key === "Enter" && target.closest("a, button, input, summary, [role=slider]") && !takesEnter(target)) return; // Enter has its own meaning there
     if (/^(Page|Arrow(Up|Down))/.test(event.key) && target.closest("#findings, #change, #table, #objects")) return; // these scroll by themselves
-    const act = { ...acts, z: switchZone, "?": openHelp }[event.key];
+    const act = { ...acts, z: switchZone, "?": openHelp }[event.key === "=" ? "+" : event.key]; // on most keyboards, Shift makes the equals sign a plus
     if (!act) return;
     if (event.key !== "Escape") event.preventDefault(); // Escape also closes dialogs and menus
     act();

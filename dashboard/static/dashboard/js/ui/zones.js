@@ -44,9 +44,10 @@ function drawSwitches() {
   for (const button of document.querySelectorAll("[data-zone-switch]")) {
     button.hidden = OWN.name === UTC.name;
     const place = zone().name.split("/").at(-1).replaceAll("_", " ");
-    button.textContent = button.dataset.fold === undefined ? place : `Times are in ${zone().name}`;
+    const words = button.dataset.zoneSwitch === "other" ? `Use ${own ? "UTC" : OWN.name}` : null;
+    button.textContent = words ?? (button.dataset.fold === undefined ? place : `Times are in ${zone().name}`);
     button.title = `Times are in ${zone().name}. Show them in ${own ? "UTC" : `your time zone, ${OWN.name}`}`;
-    button.setAttribute("aria-label", button.title);
+    button.setAttribute("aria-label", words ?? button.title);
   }
 }
 

@@ -15,7 +15,7 @@ from dashboard.web.views.home import home
 from dashboard.web.views.incidents.alerts import show_alerts
 from dashboard.web.views.incidents.baselines import show_baseline
 from dashboard.web.views.incidents.findings import show_finding
-from dashboard.web.views.incidents.incident import show_incident
+from dashboard.web.views.incidents.incident import change_symptom, show_incident
 from dashboard.web.views.incidents.lists import show_incidents, show_incidents_of_source
 from dashboard.web.views.incidents.pictures import show_incident_picture
 from dashboard.web.views.incidents.routes import edit_destination, edit_route, show_deliveries, show_routes
@@ -49,6 +49,7 @@ urlpatterns = [
     path("incidents/", show_incidents, name="incidents"),
     path("sources/<int:source_id>/incidents/", show_incidents_of_source, name="source_incidents"),
     path("sources/<int:source_id>/incidents/<slug:identity>/", show_incident, name="incident"),
+    path("sources/<int:source_id>/incidents/<slug:identity>/symptoms/", change_symptom, name="change_symptom"),
     path("sources/<int:source_id>/incidents/<slug:identity>.png", show_incident_picture, name="incident_picture"),
     path("sources/<int:source_id>/baseline/", show_baseline, name="baseline"),
     path("routes/", show_routes, name="routes"),

@@ -76,6 +76,7 @@ class Recordings:
             "total": len(matching),
             "symptoms": sum(row["symptoms_total"] for row in matching),
             "findings": sum(row["findings"] for row in matching),
+            "harmless": 0,
             "silenced": 0,
             "acknowledged": 0,
             "acknowledged_symptoms": 0,

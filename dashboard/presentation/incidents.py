@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from dashboard.presentation.symptoms import Symptoms, place, symptoms
 from dashboard.presentation.wording import count, number_of, second_of
 from timeline.core.actors import short
 from timeline.core.durations import duration
@@ -28,7 +29,10 @@ class Card(NamedTuple):
 
     where: str  # "batch / Job train"
     state: str  # the words of the pill: "ongoing", "over", "ongoing when the recording ends"
+    harms: bool  # whether it does harm, as far as that is seen or possible
     course: str  # "3 times since 2026-11-22 05:02:11 UTC · last 40 s ago"
+    lasted: str  # from the beginning to the end: "5.6 s"; "" for a moment
+    began: str  # what it began with, where the title does not say that: a sentence
     numbers: str  # "3 occurrences · 5 findings"
     by: str  # who wrote what the proofs show; "" if no observation names one
     effect: str  # "Harm is possible: ring-0 ran meanwhile."
@@ -45,10 +49,11 @@ class IncidentRow(NamedTuple):
     by: str
     when: str  # "40 s ago" of a connected cluster, else "2026-11-21 07:52:00"
     moment: str  # the same as ISO 8601
-    now: bool  # it goes on in a connected cluster
+    now: bool  # it goes on in a connected cluster, and does harm
     beside: str  # "ongoing · since 2026-11-22 05:02:11"
     pills: list[str]  # only where they say something unusual
     notes: list[str]  # "acknowledged by ada at 2026-11-22 05:02: ticket 7"
+    symptoms: Symptoms
     course: str  # of the sparkline: "26 occurrences, drawn from 05:00:00 to 11:00:00"
     bars: str  # the sparkline as an SVG path
 
@@ -77,10 +82,11 @@ def row(incident: IncidentRowPayload, origin: Origin, now: int) -> IncidentRow:
         _listed(incident["actors"]),
         when,
         timestamp(last),
-        ongoing and origin.live,
+        ongoing and origin.live and harms(incident),
         " · ".join(filter(None, beside)),
         [each for each in unusual if each not in ("", "exact")],
         notes(incident),
+        symptoms(incident),
         f"{often} between {second_of(start)} and {second_of(end)} UTC",
         _path(sparkline(incident["times"], start, end)),
     )
@@ -106,23 +112,35 @@ def _why(silenced: SilencedPayload) -> str:
 
 def where(incident: IncidentRowPayload) -> str:
     """Return what an incident is about: "batch / Job train"."""
-    anchor = incident["anchor"]
-    return " / ".join(filter(None, [anchor["namespace"], f"{anchor['kind']} {anchor['name']}"]))
+    return place(incident["anchor"])
+
+
+def harms(incident: IncidentRowPayload) -> bool:
+    """Return whether an incident does harm, as far as that is seen or possible."""
+    return incident["severity"] != "info" and incident["effect"] != "none"
 
 
 def summary(listed: IncidentsPayload) -> str:
-    """Return the counts in the words that every list uses: "3 incidents · 12 findings".
+    """Return the counts in the words that every list uses: "3 incidents · 5 symptoms · 12 findings".
 
     They include those that are left out of the list because somebody has acknowledged them.
     """
     return numbers_of_all(
-        listed["total"] + listed["acknowledged"], listed["findings"] + listed["acknowledged_findings"]
+        listed["total"] + listed["acknowledged"],
+        listed["symptoms"] + listed["acknowledged_symptoms"],
+        listed["findings"] + listed["acknowledged_findings"],
     )
 
 
-def numbers_of_all(total: int, findings: int) -> str:
-    """Return the numbers of incidents and of their findings: "3 incidents · 12 findings"."""
-    return f"{number_of(total, 'incident')} · {number_of(findings, 'finding')}"
+def numbers_of_all(total: int, symptoms: int, findings: int) -> str:
+    """Return the numbers of incidents, of their symptoms and of their findings: "1 incident · 13 symptoms · 50
+    findings"."""
+    return " · ".join([number_of(total, "incident"), number_of(symptoms, "symptom"), number_of(findings, "finding")])
+
+
+def without_harm(number: int, others: int) -> str:
+    """Return how many incidents do no harm, beside `others` that do: "3 more without harm"; "" for none."""
+    return f"{count(number)}{' more' if others else ''} without harm" if number else ""
 
 
 def _by(name: str) -> str:
@@ -170,12 +188,22 @@ def card(incident: IncidentRowPayload, ended: datetime | None, now: int, *, live
     return Card(
         where(incident),
         state if ongoing else "over",
+        harms(incident),
         _course(incident, until, live=live),
+        duration(incident["end"] - incident["start"]) if incident["end"] > incident["start"] else "",
+        _began(incident),
         numbers(incident["occurrences"], incident["findings"]),
         _listed(incident["actors"]),
         f"{_EFFECTS[incident['effect']]}{': ' if incident['effect_text'] else ''}{incident['effect_text']}.",
         notes(incident),
     )
+
+
+def _began(incident: IncidentRowPayload) -> str:
+    root = incident["root"]
+    if root:
+        return "" if incident["title"].startswith(root) else f"It began with this: {root}."
+    return "" if incident["cause"] else "What it began with is not proven."
 
 
 _EFFECTS = {"none": "No harm is expected", "possible": "Harm is possible", "observed": "Harm was observed"}

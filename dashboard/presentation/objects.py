@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from dashboard.presentation import incidents, wording
+from dashboard.presentation.symptoms import Symptoms, named, symptoms
 from dashboard.presentation.wording import count, number_of
 from timeline.payloads.objects import (
     ConditionPayload,
@@ -36,17 +37,20 @@ class Wrong(NamedTuple):
 
     incident: ObjectIncidentPayload
     card: incidents.Card
-    ongoing: bool
+    ongoing: bool  # it goes on, and does harm
     subjects: str  # "ring-0, ring-1 and 3 more"
+    symptoms: Symptoms
 
 
 def wrong(found: ObjectIncidentsPayload, source: SourceRow, now: int) -> dict[str, Any]:
     """Return the incidents of an object and of what it owns."""
     rows = found["incidents"]
+    numbers = found["total"], found["symptoms"], found["findings"]
     ongoing = f"{count(found['ongoing'])} ongoing" if found["ongoing"] else ""
     return {
-        "numbers": incidents.numbers_of_all(found["total"], found["findings"]) if found["total"] else "",
+        "numbers": incidents.numbers_of_all(*numbers) if found["total"] else "",
         "ongoing": ongoing,
+        "harmless": incidents.without_harm(found["harmless"], found["total"]),
         "silenced": found["silenced"],
         "more": found["total"] - len(rows),
         "total": count(found["total"]),
@@ -54,8 +58,9 @@ def wrong(found: ObjectIncidentsPayload, source: SourceRow, now: int) -> dict[st
             Wrong(
                 each,
                 incidents.card(each, source.last, now, live=source.is_live),
-                each["state"] == "ongoing",
-                _names(each["names"], each["subjects"]),
+                each["state"] == "ongoing" and incidents.harms(each),
+                named(each["names"], each["subjects"]),
+                symptoms(each),
             )
             for each in rows
         ],
@@ -168,7 +173,7 @@ def _container(each: ContainerPayload, day: str, itself: bool) -> dict[str, Any]
     often = f"{count(each['pods'])} incarnations" if each["pods"] > of else ""
     return {
         "what": " · ".join(filter(None, what)),
-        "who": "" if itself else " · ".join(filter(None, [_names(each["names"], of), often])),
+        "who": "" if itself else " · ".join(filter(None, [named(each["names"], of), often])),
         "container": each["container"],
         "stopped": "after the Pod was asked to end" if each["stopped"] else "",
         "time": _second(each["time"], day),
@@ -211,10 +216,3 @@ def _written(written: WriterPayload | None, day: str) -> dict[str, Any]:
         "time": _second(time, day) if found else _time(time, written["earliest"], written["latest"], day),
         "beside": " · ".join(each for each in dict.fromkeys(beside) if each and each != who),
     }
-
-
-def _names(names: list[str], total: int) -> str:
-    """Return the first names and how many more there are."""
-    shown = names[:3]
-    more = total - len(shown)
-    return ", ".join(shown) + (f" and {count(more)} more" if more > 0 else "")

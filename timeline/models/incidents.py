@@ -91,6 +91,8 @@ class Incident(models.Model):
     names = ArrayField(models.TextField())  # of the first subjects
     findings = models.IntegerField()
     occurrences = models.IntegerField()
+    # The occurrences, or the objects that were too many. Of equally grave incidents, the one with more comes first.
+    excess = models.IntegerField(default=0, db_default=0)
     first = models.DateTimeField()
     last = models.DateTimeField()
     open = models.BooleanField()  # an occurrence still went on at the end of what the source shows
@@ -108,7 +110,7 @@ class Incident(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["source", "rank", "first", "identity"], name="incident_gravest"),
+            models.Index(fields=["source", "rank", "-excess", "first", "identity"], name="incident_gravest"),
             models.Index(fields=["source", "-last", "rank", "identity"], name="incident_newest"),
         ]
 

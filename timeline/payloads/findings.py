@@ -353,6 +353,7 @@ class IncidentsPayload(TypedDict):
     total: int  # incidents that match and are listed
     symptoms: int  # of all of these
     findings: int  # of all of these
+    harmless: int  # further ones that match, but do no harm, where these are not asked for
     silenced: int  # further ones that match, but are silenced, where these are not asked for
     acknowledged: int  # further ones that match, but are acknowledged, where these are not asked for
     acknowledged_symptoms: int  # of all of these

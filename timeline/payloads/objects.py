@@ -156,10 +156,12 @@ class ObjectIncidentPayload(IncidentRowPayload):
 class ObjectIncidentsPayload(TypedDict):
     """These are the incidents that name an object, in any of its incarnations, or what it owns."""
 
-    incidents: list[ObjectIncidentPayload]  # ongoing ones first, then the gravest first, ten at most
+    incidents: list[ObjectIncidentPayload]  # the gravest first, of a cluster those that go on first; 10 at most
     total: int
+    symptoms: int  # of all of these
     findings: int  # of all of these
     ongoing: int
+    harmless: int  # further ones that do no harm
     silenced: int  # further ones that a silence or the baseline takes out of the lists
 
 

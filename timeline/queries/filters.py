@@ -83,6 +83,7 @@ class IncidentFilter(ActorFilter):
 
     state: Literal[IncidentState, ""] = ""
     q: Words = ""  # words of the title, of names, or of actors; and terms, which are read as other parameters
+    harmless: bool = True  # also infos without an effect; they are listed in any case if the severity is "info"
     silenced: bool = False  # also those that a silence or the baseline takes out of the lists
     acknowledged: bool = True  # also those that somebody has acknowledged
 
@@ -105,6 +106,7 @@ class IncidentFilter(ActorFilter):
         text = words(row["title"], named, row["actors"])
         return (
             self.severity in ("", row["severity"])
+            and (self.harmless or self.severity == "info" or row["severity"] != "info" or row["effect"] != "none")
             and (not self.rule or self.rule in row["rules"])
             and (not self.namespace or self.namespace in row["anchored_in"])
             and self.state in ("", row["state"])

@@ -32,6 +32,7 @@ ACTIONS = {
     "undo": "undid a deletion",
     "acknowledge": "acknowledged incidents or a finding",
     "withdraw": "removed an acknowledgement",
+    "separate": "said that a symptom of an incident has another cause, or undid that",
     "silence": "silenced incidents, or ended a silence",
     "baseline": "set or removed a baseline",
     "connect": "connected a cluster",

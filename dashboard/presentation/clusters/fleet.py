@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from dashboard.presentation import incidents, wording
 from dashboard.presentation.clusters.states import WORDS, last_event
+from dashboard.presentation.symptoms import Symptoms, symptoms
 from timeline.core.durations import duration
 from timeline.core.entries import microseconds, moment
 from timeline.payloads.documents import mostly_skipped, timestamp
@@ -29,7 +30,8 @@ class Counted(NamedTuple):
 
     ongoing: list[Count]
     severities: list[Count]
-    numbers: str  # "3 incidents · 12 findings"
+    numbers: str  # "3 incidents · 5 symptoms · 12 findings"
+    harmless: str  # "3 more without harm"; "" if there are none
     aside: str  # "1 acknowledged · 2 silenced"; "" if there are none
 
 
@@ -45,6 +47,7 @@ class Incident(NamedTuple):
     source: str  # the name of the cluster or recording
     acknowledged: bool
     cause: str  # what is behind it; "" where nothing proves a cause
+    symptoms: Symptoms
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,8 @@ def counted(counts: IncidentCounts) -> Counted:
     return Counted(
         _by_severity(counts.ongoing),
         _by_severity(counts.severities),
-        incidents.numbers_of_all(counts.incidents, counts.findings),
+        incidents.numbers_of_all(counts.incidents, counts.symptoms, counts.findings),
+        incidents.without_harm(counts.harmless, counts.incidents),
         " · ".join(f"{wording.count(number)} {word}" for number, word in aside if number),
     )
 
@@ -110,6 +114,7 @@ def incident(shown: IncidentRowPayload, source: str, ended: datetime | None, now
         source,
         bool(shown["acknowledged"]),
         shown["cause"],
+        symptoms(shown),
     )
 
 

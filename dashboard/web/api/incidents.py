@@ -17,7 +17,8 @@ from timeline.queries.incidents.pages import WrongOrder
 from timeline.storage.people import acknowledgements
 
 router = Router(tags=["incidents"])
-Cursor = Annotated[str, Field(pattern=r"^((newest|time|gravest)\.\d{1,16}\.[012]\.[0-9a-f]{16}\.\d{1,18})?$")]
+_PLACE = r"((newest|time)\.\d{1,16}\.[012]|gravest\.\d{1,16}\.[012]\.\d{1,10})"
+Cursor = Annotated[str, Field(pattern=rf"^({_PLACE}\.[0-9a-f]{{16}}\.\d{{1,18}})?$")]
 
 
 class Acknowledged(Asked):

@@ -153,7 +153,7 @@ class Incident:
     @property
     def cause(self) -> str:
         """What is behind its gravest symptom with a proven cause; "" if there is none."""
-        return next((each.cause for each in self.symptoms if each.cause), "")
+        return next((each.cause_among(self._pieces) for each in self.symptoms if each.caused), "")
 
     @property
     def caused(self) -> str:

@@ -15,6 +15,7 @@ from timeline.judging.incidents.partition import Piece, pieces_of
 from timeline.payloads import documents
 from timeline.payloads.documents import proof_payload, proofs
 from timeline.payloads.findings import FindingGroupPayload, FindingPayload, IncidentRowPayload
+from timeline.payloads.incidents.extents import with_extent
 from timeline.payloads.incidents.ranges import ranges
 
 _SEVERITIES = ("error", "warning", "info")
@@ -162,7 +163,7 @@ def _row(key: str, alike: list[_Member], page: str) -> OccurrenceRow:
         "namespace": document["subject"]["namespace"],
         "effect": each["effect"],
         "effect_text": each["effect_text"].replace("{names}", names),
-        "cause": _cause([member.document for _, member, _ in alike]),
+        "cause": _cause([member for _, member, _ in alike]),
         "why": each["why"],
         "proof": each["proof"],
         "advice": document["advice"],
@@ -187,20 +188,15 @@ def _namespaces(alike: list[_Member]) -> list[str] | None:
     return sorted(involved)
 
 
-def _cause(findings: list[FindingPayload]) -> str:
+def _cause(findings: list[StoredFinding]) -> str:
     """Return the first cause that is proven of these findings, and for how many; "" if there is none."""
-    causes = [each["cause"] for each in findings if "cause" in each]
+    causes = {each.document["id"]: each.document["cause"] for each in findings if "cause" in each.document}
     if not causes:
         return ""
-    return with_extent(causes[0]["sentence"], sum(each["rule"] == causes[0]["rule"] for each in causes), len(findings))
-
-
-def with_extent(cause: str, proven: int, findings: int) -> str:
-    """Return a cause with a sentence that says for how many of these findings causes of its kind are proven."""
-    if findings == 1:
-        return cause
-    some = f"{proven} of {findings} findings" if proven < findings else f"all {findings} findings"
-    return f"{cause} A cause of this kind is proven for {some}."
+    first = next(iter(causes.values()))
+    proven = [id for id, each in causes.items() if each["rule"] == first["rule"]]
+    known = (piece for each in findings for piece in each.pieces)
+    return with_extent(first["sentence"], proven, [each.document["id"] for each in findings], known)
 
 
 def listed(names: list[str]) -> str:

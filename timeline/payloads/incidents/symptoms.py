@@ -16,7 +16,8 @@ from timeline.judging.incidents.partition import Piece
 from timeline.judging.rulebook import Rule
 from timeline.payloads import documents
 from timeline.payloads.findings import AnchorPayload, SymptomPayload
-from timeline.payloads.incidents.occurrences import StoredFinding, acting, rank, stored, with_extent
+from timeline.payloads.incidents.extents import with_extent
+from timeline.payloads.incidents.occurrences import StoredFinding, acting, rank, stored
 
 NAMES = 6  # names of subjects that a symptom shows
 _EFFECTS = list(Effect)
@@ -69,7 +70,6 @@ class Symptom:
         self._parts: dict[str, Part] = {}
         self._gravest: list[tuple[Any, ...]] = []  # see `_gravity`
         self._caused: list[tuple[Any, ...]] = []  # the gravity of those with a proven cause
-        self._causes: Counter[str] = Counter()  # by the rule that reports such causes, how many findings have one
         self._ends: list[int] = []
         self._groups: Counter[str] = Counter()  # by the group of an occurrence, in how many findings it is
         self._subjects: Counter[tuple[str, str, str]] = Counter()
@@ -94,7 +94,6 @@ class Symptom:
             insort(self._gravest, _gravity(each))
             if any(each.cause):
                 insort(self._caused, _gravity(each))
-                self._causes[each.cause[0]] += 1
             subject = each.kind, each.name, each.uid
             self._kinds[each.kind] += subject not in self._subjects
             self._subjects[subject] += 1
@@ -120,7 +119,6 @@ class Symptom:
         _take(self._gravest, _gravity(each))
         if any(each.cause):
             _take(self._caused, _gravity(each))
-            _fewer(self._causes, each.cause[0])
         if _fewer(self._subjects, (each.kind, each.name, each.uid)):
             _fewer(self._kinds, each.kind)
         self._name(each, _take)
@@ -185,11 +183,15 @@ class Symptom:
     @property
     def cause(self) -> str:
         """The cause of that finding, and for how many findings such a cause is proven; "" if there is none."""
+        return self.cause_among(piece for each in self._parts.values() for piece in each.pieces)
+
+    def cause_among(self, known: Iterable[Piece]) -> str:
+        """Return the cause, with what joins the findings for which none is proven among these occurrences."""
         if not self.caused:
             return ""
         rule, sentence = self._parts[self.caused].cause
-        proven, all_of_it = self._causes[rule], len(self._parts)
-        return with_extent(sentence, proven, all_of_it)
+        proven = [id for id, each in self._parts.items() if each.cause[0] == rule]
+        return with_extent(sentence, proven, self._parts, known)
 
     @property
     def status(self) -> str:

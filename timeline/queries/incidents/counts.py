@@ -9,7 +9,7 @@ from django.db.models import BooleanField, Case, Count, Q, Sum, When
 
 from timeline.models import Incident
 from timeline.payloads.findings import IncidentRowPayload
-from timeline.queries.incidents.filters import going_on, known
+from timeline.queries.incidents.filters import HARMLESS, going_on, known
 from timeline.queries.incidents.lists import payloads
 from timeline.queries.people import silences as silencing
 
@@ -18,29 +18,34 @@ _LATEST = 20  # of each source, from which the newest are taken
 
 @dataclass(frozen=True)
 class IncidentCounts:
-    """How many incidents a source has, counted as in `queries.incidents.lists`: silenced ones only in `silenced`."""
+    """How many incidents a source has, counted as in `queries.incidents.lists`: silenced ones only in `silenced`, and
+    of the others those without harm only in `harmless`."""
 
     incidents: int = 0
+    symptoms: int = 0
     findings: int = 0
     severities: tuple[int, int, int] = (0, 0, 0)  # errors, warnings, info
     ongoing: tuple[int, int, int] = (0, 0, 0)  # that go on and that nobody has acknowledged
     acknowledged: int = 0
+    harmless: int = 0
     silenced: int = 0
 
 
 def incident_counts(sources: Collection[int]) -> dict[int, IncidentCounts]:
     """Return the counts of these sources that have incidents."""
-    listed = Q(quiet=False)
+    listed = Q(quiet=False) & ~HARMLESS
     going = listed & Q(goes_on=True, noted=False)
     rows = (
         _flagged(sources)
         .values("source")
         .annotate(
             incidents=Count("identity", filter=listed),
+            all_symptoms=Sum("symptoms", filter=listed, default=0),
             all_findings=Sum("findings", filter=listed, default=0),
             **{f"of_{rank}": Count("identity", filter=listed & Q(rank=rank)) for rank in range(3)},
             **{f"going_{rank}": Count("identity", filter=going & Q(rank=rank)) for rank in range(3)},
             acknowledged=Count("identity", filter=listed & Q(noted=True)),
+            harmless=Count("identity", filter=Q(quiet=False) & HARMLESS),
             silenced=Count("identity", filter=Q(quiet=True)),
         )
         .order_by()
@@ -48,10 +53,12 @@ def incident_counts(sources: Collection[int]) -> dict[int, IncidentCounts]:
     return {
         row["source"]: IncidentCounts(
             row["incidents"],
+            row["all_symptoms"],
             row["all_findings"],
             (row["of_0"], row["of_1"], row["of_2"]),
             (row["going_0"], row["going_1"], row["going_2"]),
             row["acknowledged"],
+            row["harmless"],
             row["silenced"],
         )
         for row in rows
@@ -61,21 +68,23 @@ def incident_counts(sources: Collection[int]) -> dict[int, IncidentCounts]:
 def worst_incidents(sources: Collection[int]) -> dict[int, IncidentRowPayload]:
     """Return the worst incident of each source: the gravest that nobody has acknowledged, or else the gravest.
 
-    Of equally grave ones it is one that goes on, and of these the newest. Silenced ones are left out.
+    Of equally grave ones it is one that goes on, and of these the newest. Silenced ones and those without harm are left
+    out.
     """
-    rows = _flagged(sources).filter(quiet=False)
+    rows = _flagged(sources).filter(quiet=False).exclude(HARMLESS)
     order = ("source", "noted", "rank", "-goes_on", "-last", "identity")
     keys = list(rows.order_by(*order).distinct("source").values_list("source", "identity"))
     return {each["source"]: each for each in payloads(_rows(keys), silencing.active())}
 
 
 def newest_incidents(sources: Collection[int], limit: int, each: int) -> list[IncidentRowPayload]:
-    """Return the newest incidents of these sources that are not silenced, at most `each` of one source."""
+    """Return the newest incidents of these sources that did harm and are not silenced, at most `each` of one source."""
     query = f"""
         SELECT latest.identity
         FROM unnest(%s::bigint[]) AS wanted (source_id)
         CROSS JOIN LATERAL (
-            SELECT identity FROM timeline_incident WHERE source_id = wanted.source_id
+            SELECT identity FROM timeline_incident
+            WHERE source_id = wanted.source_id AND NOT (rank = 2 AND effect = 'none')
             ORDER BY last DESC, rank, identity LIMIT {_LATEST}
         ) AS latest"""
     with connection.cursor() as cursor:

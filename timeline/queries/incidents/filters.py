@@ -10,12 +10,16 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from timeline.core.entries import moment
+from timeline.judging.findings import Effect
 from timeline.models import Acknowledgement, Cluster, Finding, Incident, Occurrence
 from timeline.payloads.findings import IncidentChoices
 from timeline.queries.filters import NOT_KNOWN, Filter, IncidentFilter, SourceIncidentFilter
 from timeline.queries.sources.extents import SEVERITIES
 from timeline.queries.window.view import FindingFilter, written_by
 
+# The columns of the order "gravest": of equally grave incidents, the one with more harm comes first.
+GRAVEST = ("rank", "-excess", "first")
+HARMLESS = Q(rank=SEVERITIES.index("info"), effect=Effect.NONE)  # incidents that do no harm
 RECENT = timedelta(minutes=5)  # at the live edge, an incident goes on for so long after its last occurrence
 
 

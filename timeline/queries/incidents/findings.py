@@ -4,11 +4,12 @@ from timeline.core.entries import moment
 from timeline.models import Source
 from timeline.payloads.findings import FindingOrder, FindingsPayload
 from timeline.queries.incidents.occurrences import payloads
-from timeline.queries.incidents.pages import after, cursor_of, ordering
+from timeline.queries.incidents.pages import Pages
 from timeline.queries.window.view import FindingFilter
 from timeline.storage.permitted.limits import present
 
 PAGE = 100
+_PAGES = Pages(("rank", "first"), ("key",))
 
 
 def findings(
@@ -40,14 +41,14 @@ def findings(
         matching = matching.filter(first__lte=moment(end))
     if key:
         matching = matching.filter(key=key)
-    page = matching.filter(after(cursor, order, "key")) if cursor else matching
-    rows = list(page.order_by(*ordering(order, "key"))[: limit + 1])
+    page = matching.filter(_PAGES.after(cursor, order)) if cursor else matching
+    rows = list(page.order_by(*_PAGES.ordering(order))[: limit + 1])
     more = len(rows) > limit
     whole = start is None and end is None and not key
     total = len(rows) if not cursor and not more else (wanted.counted(source) if whole and counted else None)
     return {
         "findings": payloads(source_id, rows[:limit]),
         "order": order,
-        "next": cursor_of(rows[limit - 1], order, rows[limit - 1].key) if more else None,
+        "next": _PAGES.cursor_of(rows[limit - 1], order) if more else None,
         "total": matching.count() if total is None else total,
     }

@@ -1,11 +1,14 @@
 """Read the list of incidents page by page."""
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
+from timeline.core.actors import KIND as ACTOR
 from timeline.core.entries import microseconds
 from timeline.history.lifelines import Name
 from timeline.judge import rulebook
@@ -24,8 +27,8 @@ from timeline.payloads.findings import (
 )
 from timeline.payloads.incidents.making import SHOWN, Harm, harms_of, title
 from timeline.queries.filters import IncidentFilter
-from timeline.queries.incidents.filters import RECENT, happening, known, matching
-from timeline.queries.incidents.pages import after, cursor_of, ordering
+from timeline.queries.incidents.filters import GRAVEST, HARMLESS, RECENT, happening, known, matching
+from timeline.queries.incidents.pages import Pages
 from timeline.queries.people import silences as silencing
 from timeline.queries.people.acknowledgements import acknowledged_in
 from timeline.queries.people.baselines import baselines
@@ -34,7 +37,7 @@ from timeline.queries.sources.extents import SEVERITIES, extent
 PAGE = 50
 FINDINGS_SHOWN = 50  # of an incident, on its page
 AT_ONCE = 10_000  # incidents that are acknowledged at once
-_KEY = ("identity", "source")
+_PAGES = Pages(GRAVEST, ("identity", "source_id"))
 _TOTALS = {
     "incidents": Count("identity"),
     "all_symptoms": Sum("symptoms", default=0),
@@ -71,30 +74,40 @@ def incidents(
     order = order or ("time" if source and source.cluster_id is None else "newest")
     wanted = wanted or IncidentFilter()
     silences = silencing.active(source)
-    listed, silenced, noted = _listed(source_id, wanted, silences, start, end)
-    page = listed.filter(after(cursor, order, *_KEY)) if cursor else listed
-    rows = list(page.order_by(*ordering(order, *_KEY))[: limit + 1])
+    listed, others = _listed(source_id, wanted, silences, start, end)
+    noted = others.acknowledged
+    page = listed.filter(_PAGES.after(cursor, order)) if cursor else listed
+    rows = list(page.order_by(*_PAGES.ordering(order))[: limit + 1])
     more = len(rows) > limit
     last = rows[limit - 1] if more else None
     totals = listed.aggregate(**_TOTALS)
     return {
         "incidents": payloads(rows[:limit], silences),
         "order": order,
-        "next": cursor_of(last, order, last.identity, last.source_id) if last else None,
+        "next": _PAGES.cursor_of(last, order) if last else None,
         "total": totals["incidents"],
         "symptoms": totals["all_symptoms"],
         "findings": totals["all_findings"],
-        "silenced": silenced,
+        "harmless": others.harmless,
+        "silenced": others.silenced,
         "acknowledged": noted["incidents"],
         "acknowledged_symptoms": noted["all_symptoms"],
         "acknowledged_findings": noted["all_findings"],
     }
 
 
+class _Others(NamedTuple):
+    """The incidents that match a filter which does not ask for them."""
+
+    harmless: int
+    silenced: int
+    acknowledged: dict[str, int]  # by the names of `_TOTALS`
+
+
 def listed_identities(source_id: int | None, wanted: IncidentFilter) -> dict[int, list[str]]:
     """Return all incidents that match and nobody has acknowledged, by source; the newest ones if they are very many."""
     silences = silencing.active(None if source_id is None else _source(source_id))
-    listed, *_ = _listed(source_id, wanted.but(acknowledged=False), silences)
+    listed, _ = _listed(source_id, wanted.but(acknowledged=False), silences)
     found: dict[int, list[str]] = {}
     for source, identity in listed.order_by("-last").values_list("source", "identity")[:AT_ONCE]:
         found.setdefault(source, []).append(identity)
@@ -107,22 +120,24 @@ def _listed(
     silences: list[Silence],
     start: int | None = None,
     end: int | None = None,
-) -> tuple[QuerySet[Incident], int, dict[str, int]]:
-    """Return what the list shows, how many further ones match but are silenced, and the totals of further ones that
-    match but are acknowledged."""
+) -> tuple[QuerySet[Incident], _Others]:
+    """Return what the list shows, and what further ones match."""
     found = matching(source_id, wanted)
     if source_id is not None:
         found = found.filter(happening(source_id, start, end))
     quiet = silencing.condition(silences)
     silenced = 0 if wanted.silenced else found.filter(quiet).count()
     found = found if wanted.silenced else found.exclude(quiet)
+    with_harmless = wanted.harmless or wanted.severity == "info"
+    harmless = 0 if with_harmless else found.filter(HARMLESS).count()
+    found = found if with_harmless else found.exclude(HARMLESS)
     noted = dict.fromkeys(_TOTALS, 0) if wanted.acknowledged else found.filter(known()).aggregate(**_TOTALS)
-    return (found if wanted.acknowledged else found.exclude(known())), silenced, noted
+    return (found if wanted.acknowledged else found.exclude(known())), _Others(harmless, silenced, noted)
 
 
 def most_prominent(source_id: int, wanted: IncidentFilter) -> str | None:
     """Return the incident that a timeline shows first, as `layout.opening.prominence` orders them; None without any."""
-    listed, *_ = _listed(source_id, wanted, silencing.active(_source(source_id)))
+    listed, _ = _listed(source_id, wanted, silencing.active(_source(source_id)))
     return listed.order_by("rank", "-findings", "first", "identity").values_list("identity", flat=True).first()
 
 
@@ -131,9 +146,11 @@ def _source(source_id: int) -> Source:
 
 
 def incident(source_id: int, identity: str) -> IncidentRowPayload:
-    """Return one incident. Raises Source.DoesNotExist and Incident.DoesNotExist."""
+    """Return one incident: the one with this identity, or else the one that has this symptom, which was an incident of
+    its own before. Raises Source.DoesNotExist and Incident.DoesNotExist."""
     source = _source(source_id)
-    row = Incident.objects.get(source=source, identity=identity)
+    row = Incident.objects.filter(source=source, identity=identity).first()
+    row = row or Incident.objects.get(source=source, identity=renamed(source_id, identity))
     return payloads([row], silencing.active(source))[0]
 
 
@@ -157,6 +174,17 @@ def incident_of(source_id: int, finding: str) -> tuple[str, str] | None:
     """Return identity and title of the first incident that a finding belongs to; None if it belongs to none."""
     named = Finding.objects.filter(source=source_id, identity=finding, withdrawn=False).values("incident")
     return Incident.objects.filter(source=source_id, identity__in=named).values_list("identity", "title").first()
+
+
+def others_of_cause(source_id: int, finding: str) -> list[tuple[str, int]]:
+    """Return how many other objects the incident of a finding harmed, by kind: those that its other symptoms are
+    about."""
+    found = Finding.objects.filter(source=source_id, identity=finding, withdrawn=False).first()
+    if found is None or not found.anchor:
+        return []
+    of_it = Symptom.objects.filter(source=source_id, incident=found.incident).exclude(kind=ACTOR)
+    names = set(of_it.values_list("group", "kind", "namespace", "name")) - {tuple(found.anchor)}
+    return sorted(Counter(kind for _, kind, _, _ in names).items())
 
 
 def findings_of_incident(source_id: int, identity: str) -> list[FindingPayload]:

@@ -1,64 +1,59 @@
 """Define the orders of the lists of findings and incidents, and cursors that walk through them."""
 
-from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple
 
-from django.db.models import Q
+from django.db.models import Model, Q
 
 from timeline.core.entries import microseconds, moment
 from timeline.payloads.findings import FindingOrder
 
-_ORDERS: dict[FindingOrder, tuple[str, ...]] = {
-    "newest": ("-last", "rank"),
-    "time": ("first", "rank"),
-    "gravest": ("rank", "first"),
-}
+_TIMES = ("first", "last")
 
 
 class WrongOrder(ValueError):
     """A cursor belongs to a list in another order; the message says so."""
 
 
-class Listed(Protocol):
-    """A row of such a list."""
+class Pages(NamedTuple):
+    """The orders of one list. A column by which an order descends has a minus before its name."""
 
-    first: datetime
-    last: datetime
-    rank: int
+    gravest: tuple[str, ...]  # the columns of the order "gravest"
+    key: tuple[str, ...]  # the columns that identify a row
 
+    def ordering(self, order: FindingOrder) -> tuple[str, ...]:
+        """Return the columns of an order."""
+        orders: dict[FindingOrder, tuple[str, ...]] = {
+            "newest": ("-last", "rank"),
+            "time": ("first", "rank"),
+            "gravest": self.gravest,
+        }
+        return *orders[order], *self.key
 
-def ordering(order: FindingOrder, *key: str) -> tuple[str, ...]:
-    """Return the columns of an order; `key` has the columns that identify a row."""
-    return (*_ORDERS[order], *key)
+    def cursor_of(self, row: Model, order: FindingOrder) -> str:
+        """Return the cursor behind a row. It names the order, so that its use with another one is noticed."""
+        values = ((name, getattr(row, name)) for name in self._told(order))
+        return ".".join([order, *(str(microseconds(value) if name in _TIMES else value) for name, value in values)])
 
+    def after(self, cursor: str, order: FindingOrder) -> Q:
+        """Return the condition for rows behind the one that a cursor names. Raises WrongOrder."""
+        of_order, *told = cursor.split(".")
+        if of_order != order:
+            raise WrongOrder(f"This cursor is of a list in the order {of_order}, and not {order}.")
+        names = self._told(order)
+        if len(told) != len(names):
+            raise WrongOrder("This cursor is of another list.")
+        given = zip(names, told, strict=True)
+        values = {name: moment(int(text)) if name in _TIMES else text for name, text in given}
+        behind, same = Q(), Q()
+        for each in self.ordering(order):
+            name = each.removeprefix("-")
+            behind |= same & Q(**{f"{name}__{'lt' if each != name else 'gt'}": values[name]})
+            same &= Q(**{name: values[name]})
+        first = self.ordering(order)[0]
+        name = first.removeprefix("-")
+        return Q(**{f"{name}__{'lte' if first != name else 'gte'}": values[name]}) & behind  # where an index begins
 
-def cursor_of(row: Listed, order: FindingOrder, *key: str | int) -> str:
-    """Return the cursor behind a row with this key. It names the order, so that its use with another one is noticed."""
-    time = row.last if order == "newest" else row.first
-    return ".".join(map(str, (order, microseconds(time), row.rank, *key)))
-
-
-def after(cursor: str, order: FindingOrder, *columns: str) -> Q:
-    """Return the condition for rows behind the one that a cursor names; `columns` identify a row.
-
-    Raises WrongOrder.
-    """
-    of_order, at, rank, *key = cursor.split(".")
-    if of_order != order:
-        raise WrongOrder(f"This cursor is of a list in the order {of_order}, and not {order}.")
-    if len(key) != len(columns):
-        raise WrongOrder("This cursor is of another list.")
-    values = {
-        "last": moment(int(at)),
-        "first": moment(int(at)),
-        "rank": int(rank),
-        **dict(zip(columns, key, strict=True)),
-    }
-    behind, same = Q(), Q()
-    for each in ordering(order, *columns):
-        name = each.removeprefix("-")
-        behind |= same & Q(**{f"{name}__{'lt' if each != name else 'gt'}": values[name]})
-        same &= Q(**{name: values[name]})
-    first = _ORDERS[order][0]
-    name = first.removeprefix("-")
-    return Q(**{f"{name}__{'lte' if first != name else 'gte'}": values[name]}) & behind  # where an index begins
+    def _told(self, order: FindingOrder) -> list[str]:
+        """Return the columns whose values a cursor has: the time comes first."""
+        names = [name.removeprefix("-") for name in self.ordering(order)]
+        return sorted(names, key=lambda name: name not in _TIMES)

@@ -11,7 +11,7 @@ from django.db.models import Count, Func, Max, Min, OuterRef, Sum, TextField
 from timeline.core.entries import moment
 from timeline.models import FINDING_RANK, Finding, Incident, Occurrence, Source
 from timeline.payloads.incidents.making import InView
-from timeline.queries.incidents.filters import incidents_of
+from timeline.queries.incidents.filters import GRAVEST, incidents_of
 from timeline.queries.incidents.lists import incidents_with
 from timeline.queries.incidents.occurrences import payloads
 from timeline.queries.window.view import FindingFilter
@@ -86,7 +86,7 @@ class _Found(NamedTuple):
 def _gravest(source: Source, whole: dict[str, Any], limit: int, rows: int, selected: str) -> list[_Found]:
     """Return the gravest incidents of a whole source. The cost hardly depends on how many findings the source has."""
     of_source = Incident.objects.filter(source=source)
-    listed = list(of_source.order_by("rank", "first", "identity")[:limit])
+    listed = list(of_source.order_by(*GRAVEST, "identity")[:limit])
     keys: dict[str, list[str]] = {}
     for findings in (max(rows, _TIES), _SHARING * rows):  # more are read of those whose findings share their rows
         short = [each.identity for each in listed if len(keys.get(each.identity, ())) < min(rows, each.occurrences)]
@@ -176,8 +176,10 @@ def _matching(
                    min(first) AS first
             FROM members GROUP BY incident
         )
-        SELECT incident, findings, rows, count(*) OVER (), sum(findings) OVER ()::bigint, keys
-        FROM counted JOIN listed USING (incident) ORDER BY rank, first, incident LIMIT %s"""
+        SELECT incident, counted.findings, counted.rows, count(*) OVER (), sum(counted.findings) OVER ()::bigint, keys
+        FROM counted JOIN listed USING (incident)
+        LEFT JOIN timeline_incident AS of_it ON of_it.source_id = %s AND of_it.identity = incident
+        ORDER BY counted.rank, of_it.excess DESC, counted.first, incident LIMIT %s"""
     with connection.cursor() as cursor:
-        cursor.execute(query, [*values, source.pk, *scoped, rows, selected, limit])
+        cursor.execute(query, [*values, source.pk, *scoped, rows, selected, source.pk, limit])
         return [_Found(*row) for row in cursor]

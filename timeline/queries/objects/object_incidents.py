@@ -5,7 +5,7 @@ from django.db.models import BooleanField, Case, Count, Min, Q, Sum, When
 from timeline.models import Finding, Source, Track
 from timeline.payloads.objects import ObjectIncidentsPayload, Relation
 from timeline.queries.filters import SourceIncidentFilter
-from timeline.queries.incidents.filters import going_on, matching, of, with_incidents
+from timeline.queries.incidents.filters import GRAVEST, HARMLESS, going_on, matching, of, with_incidents
 from timeline.queries.incidents.lists import payloads
 from timeline.queries.objects.owned import lives, owned
 from timeline.queries.people import silences as silencing
@@ -20,22 +20,27 @@ def incidents_of(source: Source, row: Track) -> ObjectIncidentsPayload:
     # Which incidents these are takes longest to find where there are many findings, so it is asked only once.
     identities = list(matching(source.pk, SourceIncidentFilter(track=row.id)).values_list("identity", flat=True))
     found = of(source.pk).filter(identity__in=identities)
-    listed = found.exclude(quiet)
+    heard = found.exclude(quiet)
+    listed = heard.exclude(HARMLESS)
     totals = listed.aggregate(
         total=Count("identity"),
+        symptoms=Sum("symptoms", default=0),
         findings=Sum("findings", default=0),
         ongoing=Count("identity", filter=going_on()),
     )
     goes_on = Case(When(going_on(), then=True), default=False, output_field=BooleanField())
-    rows = list(listed.order_by(goes_on.desc(), "rank", "-last", "identity")[:SHOWN])
+    order = (goes_on.desc(), "rank", "-last") if source.cluster_id else GRAVEST
+    rows = list(listed.order_by(*order, "identity")[:SHOWN])
     relations = _relations(row, [each.identity for each in rows])
     return {
         "incidents": [
             {**each, "relation": relations.get(each["id"], "names what it owns")} for each in payloads(rows, silences)
         ],
         "total": totals["total"],
+        "symptoms": totals["symptoms"],
         "findings": totals["findings"],
         "ongoing": totals["ongoing"],
+        "harmless": heard.filter(HARMLESS).count(),
         "silenced": found.filter(quiet).count(),
     }
 

@@ -15,6 +15,7 @@ from psycopg import sql
 from timeline import models
 from timeline.core.entries import microseconds, moment
 from timeline.judge import rulebook
+from timeline.judging.incidents.partition import Apart
 from timeline.payloads.incidents import making, symptoms
 from timeline.payloads.incidents.making import Incident
 from timeline.payloads.incidents.occurrences import StoredFinding, rank
@@ -28,8 +29,8 @@ _ROOTS = 1000  # the latest root owners by which an incident is found
 _SEVERITIES = ("error", "warning", "info")
 _COLUMNS = (
     "source_id", "identity", "rule", "rules", "rank", "status", "group", "kind", "namespace", "name", "anchored_in",
-    "title", "root", "symptoms", "subjects", "names", "findings", "occurrences", "first", "last", "open", "times",
-    "effect", "effect_text", "cause", "caused",
+    "title", "root", "symptoms", "subjects", "names", "findings", "occurrences", "excess", "first", "last", "open",
+    "times", "effect", "effect_text", "cause", "caused",
     "actors", "advice", "roots", "worst", "words", "namespaces",
 )  # fmt: skip
 _SYMPTOM = (
@@ -69,9 +70,18 @@ def read_findings(
     return stored.read(findings if identities is None else findings.filter(models.Finding.of_incidents(identities)))
 
 
-def apart(source: models.Source) -> set[tuple[str, str]]:
+def apart(source: models.Source) -> set[Apart]:
     """Return the symptoms that people have taken out of incidents: pairs of identities of incident and symptom."""
     return set(models.SeparateSymptom.objects.filter(source=source).values_list("incident", "symptom"))
+
+
+def with_separated(identities: Iterable[str], separated: Collection[Apart]) -> set[str]:
+    """Return these incidents with all from which symptoms of theirs were taken out, and those that these are now: what
+    connects the occurrences of one may lie in another."""
+    found = set(identities)
+    while more := {one for pair in separated if not found.isdisjoint(pair) for one in pair} - found:
+        found |= more
+    return found
 
 
 def store(
@@ -172,7 +182,8 @@ def _before(source: models.Source, identity: str) -> models.Incident | None:
 
 
 def carry_over(before: models.Source, source: models.Source) -> None:
-    """Give the next source of a cluster the acknowledgements and the baseline that hold when the one before ends."""
+    """Give the next source of a cluster the acknowledgements and the baseline that hold when the one before ends, and
+    what people have said of symptoms."""
     for model in (models.Acknowledgement, models.BaselineIncident):
         names = [field.name for field in model._meta.concrete_fields if field.name not in ("pk", "source")]
         columns = sql.SQL(", ").join(sql.Identifier(name) for name in names)
@@ -183,6 +194,8 @@ def carry_over(before: models.Source, source: models.Source) -> None:
                 ).format(sql.Identifier(model._meta.db_table), columns),
                 [source.pk, before.pk],
             )
+    separated = models.SeparateSymptom.objects.filter(source=before).values("incident", "symptom", "by", "at")
+    models.SeparateSymptom.objects.bulk_create(models.SeparateSymptom(source=source, **each) for each in separated)
 
 
 def _end_baseline(source: models.Source, found: Iterable[Incident]) -> None:
@@ -317,6 +330,7 @@ def _row(source: models.Source, each: Incident) -> tuple[Any, ...]:
         list(map(as_text, each.names)),
         len(each.findings),
         each.occurrences,
+        sum(one.excess for one in each.symptoms),
         moment(each.first),
         moment(each.last),
         each.open,

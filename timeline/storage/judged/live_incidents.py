@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from timeline import models
 from timeline.judge import rulebook
 from timeline.judging.findings import Finding
-from timeline.judging.incidents.partition import Piece, pieces_of
+from timeline.judging.incidents.partition import Apart, Piece, pieces_of
 from timeline.payloads.incidents import symptoms
 from timeline.payloads.incidents.making import Incident, harms_of, places_of
 from timeline.payloads.incidents.symptoms import Part, Symptom
@@ -36,25 +36,30 @@ class LiveIncidents:
         self._places: dict[str, tuple[str, ...]] = {}  # of all findings: the incident of each occurrence
         self._holders: dict[str, set[str]] = defaultdict(set)  # by key of a piece, the findings that have it
         self._written = False  # whether all incidents have been written since this worker has the source
-        self._all_read = False  # whether the two above know the findings that an earlier worker stored
+        self._apart: set[Apart] = set()  # the symptoms that people have taken out of incidents
+        self._all_read = False  # whether the three above know the findings that an earlier worker stored
 
     def place(self, changed: Iterable[Finding], lost: Collection[str]) -> Placed:
         """Return to which incidents findings belong that are to be stored; `lost` are those that no longer hold."""
         news = {each.id: tuple(pieces_of(each)) for each in changed}
         gone = {*news, *lost}
         own = [piece for pieces in news.values() for piece in pieces]
+        if (apart := incidents.apart(self._source)) != self._apart:
+            self._forget_all()
+            self._apart = apart
         if self._all_read and not self._connected(own, gone):
             return Placed(places_of(own), {})
         if not self._all_read:
             self._read(None, without=gone)
             self._all_read = True
-        apart = incidents.apart(self._source)
         near = {finding for piece in own for key in piece.keys for finding in self._holders.get(key, ())}
         touched = {place for finding in near | gone for place in self._places.get(finding, ())}
+        touched = incidents.with_separated(touched, apart)
         while True:
             others = {id: part.pieces for id, part in self._parts_of(touched, gone)}
             found = places_of((piece for pieces in [own, *others.values()] for piece in pieces), apart)
             reached = {place for places in [*found.values(), *map(self._places.get, others)] for place in places or ()}
+            reached = incidents.with_separated(reached, apart)
             more = {each for each in reached - touched if each in self._kept or self._is_stored(each)}
             if not more:
                 break
@@ -161,6 +166,13 @@ class LiveIncidents:
         kept = self._kept.get(identity)
         if kept and stored and (stored.findings, stored.occurrences) != (len(kept.parts), kept.occurrences):
             del self._kept[identity]
+
+    def _forget_all(self) -> None:
+        """Forget to which incidents findings belong: a person has moved some."""
+        self._kept.clear()
+        self._places.clear()
+        self._holders.clear()
+        self._all_read = False
 
     def _forget(self, touched: Iterable[str]) -> None:
         """Forget incidents that have no findings any more, and those that changed longest ago if there are many."""

@@ -93,6 +93,7 @@ INCIDENT = LimitedTable(
         "anchored_in": "seen.anchored_in",
         "root": "''",
         "symptoms": "seen.symptoms::integer",
+        "excess": "cardinality(seen.times)",
         "times": "seen.times",
         "cause": "''",
         "caused": "''::varchar",

@@ -18,20 +18,22 @@ let renewed = -OFTEN, pause = OFTEN, soon = 0, renewing = false, again = false, 
 const rows = () => new Set([...document.querySelectorAll(".incidents tbody tr")].map((row) => row.id));
 const boxes = () => [...document.querySelectorAll('.incidents tbody [type="checkbox"]:not(:disabled)')];
 
-/** Returns what the user has entered in the list: checked rows, the note, and what has the focus. */
+/** Returns what the user has entered in the list: checked rows, what is unfolded, the note, and what has the focus. */
 function entered(list) {
   const fields = [...list.querySelectorAll("input[name]:not([type=hidden])")];
   const name = (field) => `[name="${field.name}"]${field.name === "incident" ? `[value="${field.value}"]` : ""}`;
   const active = list.contains(document.activeElement) ? document.activeElement : null;
   return {
     checked: fields.filter((field) => field.checked).map(name),
+    unfolded: [...list.querySelectorAll("details[open]")].map((symptoms) => symptoms.closest("tr").id),
     typed: fields.filter((field) => field.type === "text" && field.value).map((field) => [name(field), field.value, field.selectionStart]),
     focus: active && (active.name === "incident" || active.name === "note" ? name(active) : active.getAttribute("href") && `a[href="${CSS.escape(active.getAttribute("href"))}"]`),
   };
 }
 
-function restore(list, { checked, typed, focus }) {
+function restore(list, { checked, unfolded, typed, focus }) {
   for (const each of checked) if (list.querySelector(each)) list.querySelector(each).checked = true;
+  for (const row of unfolded) list.querySelector(`[id="${row}"] details`)?.setAttribute("open", "");
   for (const [field, value, caret] of typed) {
     const input = list.querySelector(field);
     if (input) Object.assign(input, { value, selectionStart: caret, selectionEnd: caret });

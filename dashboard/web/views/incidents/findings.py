@@ -10,6 +10,7 @@ from dashboard.drawing.pictures import Picture
 from dashboard.presentation import views, wording
 from dashboard.presentation.catalogue import BENIGN, sections, words
 from dashboard.presentation.incident_pictures import gravest
+from dashboard.presentation.symptoms import same_cause
 from dashboard.web.inputs import NoteTooLong, note_of, number, person, source_of, text_of
 from dashboard.web.places import in_place
 from dashboard.web.views.objects import when
@@ -85,6 +86,7 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
     return {
         "source": source,
         "incident": lists.incident_of(source.id, finding["id"]),
+        "same_cause": same_cause(lists.others_of_cause(source.id, finding["id"])),
         **because(causes.cause_of(source.id, finding["id"]), source.id),
         "behind": causes.caused_by(source.id, finding),
         "view": views.shown(source.id, finding["id"], shown["start"], shown["end"]),

@@ -14,19 +14,21 @@ from dashboard.presentation import alerts, changes_before, incidents, views, wor
 from dashboard.presentation.catalogue import words
 from dashboard.presentation.incident_pictures import gravest
 from dashboard.presentation.people import shared
+from dashboard.presentation.symptoms import separation, symptoms
 from dashboard.web.inputs import NoteTooLong, note_of, person, source_of, text_of
 from dashboard.web.places import in_place
 from dashboard.web.views.incidents.findings import because, linked, proof_row
 from dashboard.web.views.people.shared import share_dialog
 from timeline.core.entries import microseconds
-from timeline.models import Finding, Incident, Source
+from timeline.models import Finding, Incident, SeparateSymptom, Source, Symptom
 from timeline.queries.alerts import received as alert_queries
 from timeline.queries.changes import before as before_queries
 from timeline.queries.incidents import causes, finding, lists
 from timeline.queries.objects import lives
 from timeline.queries.people import acknowledgements as acknowledgements_queries
 from timeline.queries.people import baselines
-from timeline.storage.people import acknowledgements, answering
+from timeline.queries.people import separations as separations_queries
+from timeline.storage.people import acknowledgements, answering, separations
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -39,10 +41,13 @@ if TYPE_CHECKING:
 @needs.to_change("responder", action="acknowledge")
 @in_place
 def show_incident(request: "HttpRequest", source_id: int, identity: str) -> "HttpResponse":
+    """Show an incident. What was an incident of its own before leads to the one that it is a symptom of now."""
     source = source_of(source_id)
     try:
         incident = lists.incident(source_id, identity)
         link = links.of_request(request)
+        if incident["id"] != identity and not link:
+            return redirect(incident["url"])
         if request.method == "POST":
             return _note(request, source, incident)
         if link:
@@ -50,6 +55,21 @@ def show_incident(request: "HttpRequest", source_id: int, identity: str) -> "Htt
         return render(request, "incident.html", {**_context(source, incident), **share_dialog(request, source.id)})
     except (Source.DoesNotExist, Incident.DoesNotExist, Finding.DoesNotExist):
         raise Http404(f"The recording {source.name} has no such incident.") from None
+
+
+@needs.to_change("responder", action="separate")
+def change_symptom(request: "HttpRequest", source_id: int, identity: str) -> "HttpResponse":
+    """Take a symptom out of an incident, because it has not the same cause, or undo that."""
+    source = source_of(source_id)
+    symptom = text_of(request.POST, "symptom")
+    try:
+        if request.POST.get("act") == "undo":
+            separations.rejoin(source.id, identity, symptom)
+        else:
+            separations.separate(source.id, identity, symptom, person(request))
+    except (Symptom.DoesNotExist, SeparateSymptom.DoesNotExist):
+        raise Http404("The incident has no such symptom any more.") from None
+    return redirect(f"/sources/{source.id}/incidents/{identity}/#caused")
 
 
 def _shared(request: "HttpRequest", context: dict[str, Any]) -> "HttpResponse":
@@ -93,6 +113,8 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
         "received": received["alerts"],
         "alerts": alerts.rows(received["alerts"]),
         "alerts_more": received["more"],
+        "symptoms": symptoms(incident),
+        "separated": [separation(each, incident) for each in separations_queries.separated(source.id, incident["id"])],
         "card": incidents.card(incident, source.last, now, live=source.is_live),
         "about": lives.page_of(source.id, incident["anchor"]),
         "worst": worst,

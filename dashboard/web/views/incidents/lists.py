@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"(\d{1,18})\.([0-9a-f]{16})")
 _CHECKED = 1000  # rows that a form can name; a page has fewer
-_SELECTING = SourceIncidentFilter.model_fields.keys() - {"silenced", "acknowledged"}
-_HIDDEN = ("silenced", "acknowledged", "root", "track", "kinds", "name")  # parameters without a field in the form
+_SELECTING = SourceIncidentFilter.model_fields.keys() - {"harmless", "silenced", "acknowledged"}
+# Parameters without a field in the form.
+_HIDDEN = ("harmless", "silenced", "acknowledged", "root", "track", "kinds", "name")
 _ORDERS = {"newest": "Newest first", "time": "In order of time", "gravest": "Gravest first"}
 
 
@@ -87,12 +88,12 @@ def _asked(request: "HttpRequest", fields: type[IncidentFilter]) -> Asked:
     hides = acknowledgements.has_acknowledged(person(request))
     named = {name: text for name, text in given.items() if name in fields.model_fields}
     try:
-        wanted, wrong = checked(fields, {"acknowledged": not hides, **named}), ""
+        wanted, wrong = checked(fields, {"acknowledged": not hides, "harmless": False, **named}), ""
     except WrongSearch as error:
         if request.method == "POST":  # nothing is changed by a filter that was not understood
             raise
         named.pop("q")
-        wanted, wrong = checked(fields, {"acknowledged": not hides, **named}), str(error)
+        wanted, wrong = checked(fields, {"acknowledged": not hides, "harmless": False, **named}), str(error)
     return Asked(wanted, checked(_Place, given), given, wrong)
 
 
@@ -141,6 +142,7 @@ def _context(request: "HttpRequest", source: "SourceRow | None", asked: Asked) -
         "live": any(origin.live for origin in origins.values()) or bool(source and source.is_live),
         "listed": listed,
         "summary": words.summary(listed),
+        "harmless": words.without_harm(listed["harmless"], listed["total"] + listed["acknowledged"]),
         "span": "Last 6 hours" if source and source.is_live else "In the recording" if source else "Course",
         "severities": get_args(Severity),
         "states": get_args(IncidentState),
@@ -157,6 +159,7 @@ def _context(request: "HttpRequest", source: "SourceRow | None", asked: Asked) -
             "here": asked.link(),
             "next": asked.link(cursor=listed["next"]) if listed["next"] else "",
             "first": asked.link() if place.cursor else "",
+            "harmless": asked.link(harmless="" if wanted.harmless else "true"),
             "silenced": asked.link(silenced="" if wanted.silenced else "true"),
             "acknowledged": asked.link(acknowledged="false" if wanted.acknowledged else "true"),
         },

@@ -31,7 +31,7 @@ def test_few_sources_are_shown_with_all_that_is_known_and_count_incidents(client
     fleet.incident(source, "c", rank=1, findings=1)
     page = client.get("/").content.decode()
     assert "Changes over time" in page and 'class="recordings fleet-table"' not in page
-    assert "3 incidents · 12 findings" in page
+    assert "3 incidents · 3 symptoms · 12 findings" in page
     assert 'title="2 warnings"' in page and 'title="1 error"' in page
     fleet.recording("four")
     assert 'class="recordings fleet-table"' in client.get("/").content.decode()
@@ -88,10 +88,10 @@ def test_ongoing_incidents_are_counted_without_acknowledged_and_silenced_ones(cl
     until = datetime.now(UTC) + timedelta(hours=1)
     Silence.objects.create(source=None, namespace="quiet", reason="known", by="me", expires=until)
     (row,) = [each for each in fleet_queries.fleet().rows if each.cluster]
-    assert row.counts == IncidentCounts(3, 6, (1, 1, 1), (1, 0, 0), acknowledged=1, silenced=1)
+    assert row.counts == IncidentCounts(3, 3, 6, (1, 1, 1), (1, 0, 0), acknowledged=1, silenced=1)
     assert row.worst and row.worst["id"] == "goes-on"
     (text,) = [each for each in rows(client) if ">prod<" in each]
-    assert "3 incidents · 6 findings" in text and "1 acknowledged · 1 silenced" in text
+    assert "3 incidents · 3 symptoms · 6 findings" in text and "1 acknowledged · 1 silenced" in text
     assert "Service goes-on was away" in text
     assert "1 cluster, 3 recordings, 1 incident going on" in client.get("/").content.decode()
 

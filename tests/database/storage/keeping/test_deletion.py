@@ -71,7 +71,16 @@ def test_every_page_and_operation_of_a_deleted_recording_answers_that_there_is_n
             for converter in ("int:", "slug:", "str:", ""):
                 path = path.replace(f"<{converter}{name}>", str(value))
         assert "<" not in path, path
-        query = {"start": "0", "end": "1", "q": "a", "limit": "1", "copied": "1", "stood": "2", "logs": "1", "finding": finding}
+        query = {
+            "start": "0",
+            "end": "1",
+            "q": "a",
+            "limit": "1",
+            "copied": "1",
+            "stood": "2",
+            "logs": "1",
+            "finding": finding,
+        }
         answer = client.get(path, query, headers={"Sec-Fetch-Site": "same-origin"})  # may have parameters to spare
         if answer.status_code == 405:
             for body in ("", '{"note": "mine"}', '{"days": 1}'):  # each operation takes another one

@@ -61,7 +61,9 @@ def test_an_incident_says_for_how_many_of_its_findings_a_cause_is_proven() -> No
     incident.put([caused(2), caused(3)])
     assert incident.cause == "Reason 1. A cause of this kind is proven for all 3 findings."
     incident.put([caused(1, rule=""), caused(4, rule="write-after-lease-lost")])
-    assert incident.cause == "Reason 2. A cause of this kind is proven for 2 of 4 findings."
+    assert incident.cause == (
+        "Reason 2. A cause of this kind is proven for 2 of 4 findings. For the other 2, none of this kind is proven."
+    )
     assert incident.caused == "2"
     for each in ("2", "3", "4"):
         incident.remove(each)

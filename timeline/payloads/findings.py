@@ -295,11 +295,9 @@ class SymptomRowPayload(TypedDict):
 
 
 class IncidentRowPayload(TypedDict):
-    """A row of the list of incidents. Its rule and its anchor are those of its gravest symptom.
-
-    An incident is ongoing if an occurrence had not ended when the source ended; of a cluster that is watched also if
-    the last occurrence ended less than five minutes ago.
-    """
+    """A row of the list of incidents. Its rule and its anchor are those of its gravest symptom. It is ongoing if an
+    occurrence had not ended when the source ended; of a cluster that is watched also if the last one ended less than
+    five minutes ago."""
 
     id: str
     source: int

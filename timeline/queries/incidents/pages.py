@@ -31,19 +31,19 @@ class Pages(NamedTuple):
 
     def cursor_of(self, row: Model, order: FindingOrder) -> str:
         """Return the cursor behind a row. It names the order, so that its use with another one is noticed."""
-        values = ((name, getattr(row, name)) for name in self._told(order))
+        values = ((name, getattr(row, name)) for name in self._columns(order))
         return ".".join([order, *(str(microseconds(value) if name in _TIMES else value) for name, value in values)])
 
     def after(self, cursor: str, order: FindingOrder) -> Q:
         """Return the condition for rows behind the one that a cursor names. Raises WrongOrder."""
-        of_order, *told = cursor.split(".")
+        of_order, *given = cursor.split(".")
         if of_order != order:
             raise WrongOrder(f"This cursor is of a list in the order {of_order}, and not {order}.")
-        names = self._told(order)
-        if len(told) != len(names):
+        names = self._columns(order)
+        if len(given) != len(names):
             raise WrongOrder("This cursor is of another list.")
-        given = zip(names, told, strict=True)
-        values = {name: moment(int(text)) if name in _TIMES else text for name, text in given}
+        pairs = zip(names, given, strict=True)
+        values = {name: moment(int(text)) if name in _TIMES else text for name, text in pairs}
         behind, same = Q(), Q()
         for each in self.ordering(order):
             name = each.removeprefix("-")
@@ -53,7 +53,7 @@ class Pages(NamedTuple):
         name = first.removeprefix("-")
         return Q(**{f"{name}__{'lte' if first != name else 'gte'}": values[name]}) & behind  # where an index begins
 
-    def _told(self, order: FindingOrder) -> list[str]:
+    def _columns(self, order: FindingOrder) -> list[str]:
         """Return the columns whose values a cursor has: the time comes first."""
         names = [name.removeprefix("-") for name in self.ordering(order)]
         return sorted(names, key=lambda name: name not in _TIMES)

@@ -22,8 +22,8 @@ class Separation(NamedTuple):
 
 def separated(source_id: int, identity: str) -> list[Separation]:
     """Return what was taken out of an incident, and the incidents that it was taken out of itself, in order of time."""
-    rows = SeparateSymptom.objects.filter(Q(incident=identity) | Q(symptom=identity), source=source_id)
-    rows = list(rows.order_by("at", "symptom"))
+    of_it = SeparateSymptom.objects.filter(Q(incident=identity) | Q(symptom=identity), source=source_id)
+    rows = list(of_it.order_by("at", "symptom"))
     named = {name for row in rows for name in (row.incident, row.symptom)}
     titles = dict(Incident.objects.filter(source=source_id, identity__in=named).values_list("identity", "title"))
     of_symptoms = Symptom.objects.filter(source=source_id, incident__in=named, identity__in=named)

@@ -87,13 +87,14 @@ def _asked(request: "HttpRequest", fields: type[IncidentFilter]) -> Asked:
     given = {name: value for name, value in request.GET.dict().items() if value}
     hides = acknowledgements.has_acknowledged(person(request))
     named = {name: text for name, text in given.items() if name in fields.model_fields}
+    first = {"acknowledged": not hides, "harmless": False}
     try:
-        wanted, wrong = checked(fields, {"acknowledged": not hides, "harmless": False, **named}), ""
+        wanted, wrong = checked(fields, {**first, **named}), ""
     except WrongSearch as error:
         if request.method == "POST":  # nothing is changed by a filter that was not understood
             raise
         named.pop("q")
-        wanted, wrong = checked(fields, {"acknowledged": not hides, "harmless": False, **named}), str(error)
+        wanted, wrong = checked(fields, {**first, **named}), str(error)
     return Asked(wanted, checked(_Place, given), given, wrong)
 
 

@@ -120,7 +120,7 @@ def test_what_nobody_is_named_for_is_an_actor_of_its_own(client: Client) -> None
     source = recorded(*({**json.loads(line), "user": {}, "userAgent": ""} for line in gap))
     assert asked(client, source, "incidents", actor="?")["total"] == 1
     page = client.get(f"/sources/{source.pk}/incidents/", query_params={"actor": "?"}).text
-    assert "1 incident · 3 findings" in page
+    assert "1 incident · 1 symptom · 3 findings" in page
     assert '<option value="?" selected>not known</option>' in page
 
 

@@ -133,7 +133,7 @@ def test_the_page_of_an_owner_begins_with_what_is_wrong_and_why(client: Client, 
     page = page_text(client, f"/sources/{volcano.pk}/objects/{job.id}/")
     places = [page.index(f'<h2 id="{each}"') for each in ("wrong", "status", "lifeline", "revisions", "relations")]
     assert places == sorted(places)
-    assert "1 incident · 5 findings" in page and "Service ring was away under 3 Pods, 2 times" in page
+    assert "1 incident · 2 symptoms · 5 findings" in page and "Service ring was away under 3 Pods, 2 times" in page
     assert "about what it owns: ring-steady-0, ring-steady-1, ring-steady-2" in page
     assert "exit code 1 · Error" in page and "ring-weak-0 · 3 incarnations" in page
     assert "7 Pods" in page and "4 deleted · 3 Failed" in page

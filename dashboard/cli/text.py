@@ -1,6 +1,7 @@
 """Print an analysis and the rules in a terminal."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
@@ -10,7 +11,7 @@ from dashboard.cli.terminal import KEPT, Terminal
 from dashboard.presentation import wording
 from dashboard.presentation.catalogue import sections, written
 from timeline.core.actors import KIND, named, short
-from timeline.core.durations import Length
+from timeline.core.durations import Length, duration
 from timeline.core.printable import plain
 from timeline.judge import rulebook
 from timeline.judging.coverage.judgeable import RuleCoverage, judgeable, judged_in_part
@@ -33,34 +34,51 @@ _INDENT = " " * 8
 
 
 def show_incidents(analysis: Analysis, terminal: Terminal, *, brief: bool = False) -> None:
-    """Print the incidents, errors first: each with the proof of its gravest occurrence, or in one line."""
+    """Print the incidents, the gravest first: each with its symptoms and the proof of its gravest occurrence, or in one
+    line. Those without harm are only counted, unless each is printed in one line."""
     incidents = analysis.incidents()
     findings = {found.id: found for found in analysis.findings}
     if brief:
         _show_table(incidents, findings, terminal)
         return
-    for incident in incidents:
-        group, proof = next(iter(_groups(analysis, [findings[each] for each in incident.gravest.findings])))
-        _show_heading(incident.worst.severity, incident.title, terminal)
-        named = incident.gravest.rule if len(incident.symptoms) == 1 else ", ".join(incident.rules)
-        where = _where(incident, findings)
-        terminal.wrapped(f"{named} · {where} · {_course(incident)} · {_numbers(incident)}", _INDENT, colour="quiet")
-        _show_symptoms(incident, terminal)
-        if len(incident.findings) > 1:
-            terminal.wrapped(f"For example: {plain(group['summary'])}.", _INDENT)
-        caused = findings[incident.caused].cause if incident.caused else None
-        chain = [documents.proof_payload(each) for each in caused.proof] if caused else []
-        _show_grounds(group, proof, incident.advice, terminal, incident.cause, chain)
+    harmful = [each for each in incidents if not wording.harmless(each.worst.severity, each.worst.effect)]
+    for incident in harmful:
+        _show_incident(incident, analysis, findings, terminal)
+    if harmless := len(incidents) - len(harmful):
+        more = "more " if harmful else ""
+        which = f"{harmless} {more}{wording.plural('incident', harmless)} without harm"
+        terminal.wrapped(f"{which}: --brief lists {'it' if harmless == 1 else 'them'}, --findings shows the proof.", "")
+        terminal.line()
+
+
+def _show_incident(incident: Incident, analysis: Analysis, findings: Mapping[str, Finding], terminal: Terminal) -> None:
+    gravest = incident.gravest
+    groups = _groups(analysis, [findings[each] for each in gravest.findings])
+    group, proof = next((group, proof) for group, proof in groups if incident.id in group["incidents"])
+    _show_heading(incident.worst.severity, incident.title, terminal)
+    terminal.wrapped(f"{_course(incident)} Effect {group['effect']}: {plain(group['effect_text'])}.", _INDENT)
+    rules, where = ", ".join(incident.rules), _where(incident, findings)
+    terminal.wrapped(f"{rules} · {where} · {_numbers(incident)}", _INDENT, colour="quiet")
+    _show_symptoms(incident, terminal)
+    if group["summary"] not in (incident.title, gravest.title):
+        terminal.wrapped(f"For example: {plain(group['summary'])}.", _INDENT)
+    caused = findings[gravest.caused].cause if gravest.caused else None
+    chain = [documents.proof_payload(each) for each in caused.proof] if caused else []
+    _show_chain(chain, proof, gravest.cause, terminal)
+    terminal.wrapped(plain(group["why"]), _INDENT)
+    _show_proof(proof, incident.advice, terminal)
 
 
 def _show_symptoms(incident: Incident, terminal: Terminal) -> None:
-    """Print the symptoms of an incident that has several, the gravest first."""
+    """Print the first symptoms of an incident that has several, the gravest first, and how many of which rules
+    follow."""
     if len(incident.symptoms) == 1:
         return
     for each in incident.symptoms[:_SYMPTOMS]:
         terminal.wrapped(f"- {each.gravest.severity}: {plain(each.title)}", _INDENT, "  ")
-    if (more := len(incident.symptoms) - _SYMPTOMS) > 0:
-        terminal.wrapped(f"- {more} more {wording.plural('symptom', more)}", _INDENT)
+    if others := Counter(each.rule for each in incident.symptoms[_SYMPTOMS:]):
+        of_rules = ", ".join(f"{count} of {rule}" for rule, count in others.items())
+        terminal.wrapped(f"- {others.total()} more {wording.plural('symptom', others.total())}: {of_rules}", _INDENT)
 
 
 def _where(incident: Incident, findings: Mapping[str, Finding]) -> str:
@@ -74,29 +92,28 @@ def _where(incident: Incident, findings: Mapping[str, Finding]) -> str:
 
 
 def _show_table(incidents: Sequence[Incident], findings: Mapping[str, Finding], terminal: Terminal) -> None:
-    """Print a line for each incident: severity, last time, state, number of occurrences, namespace and title."""
+    """Print a line for each incident: severity, last time, state, number of symptoms, namespace and title."""
     for each in incidents:
         last = _time(documents.timestamp(each.last))[:19] + "Z"
         state = "ongoing" if each.open else "over"
-        where = _where(each, findings)
+        symptoms, where = _counted(len(each.symptoms), "symptom"), _where(each, findings)
         severity = terminal.paint(f"{each.worst.severity:<7}", each.worst.severity)
-        terminal.line(f"{severity} {last} {state:<7} {each.occurrences:>5} × {where}: {plain(each.title)}")
+        terminal.line(f"{severity} {last} {state:<7} {symptoms:>11}  {where}: {plain(each.title)}")
     if incidents:
         terminal.line()
 
 
 def _course(incident: Incident) -> str:
-    """Return when an incident happened, and whether it went on when the recording ended."""
-    first, last = (_time(documents.timestamp(each)) for each in (incident.first, incident.last))
-    span = f"at {first}" if first == last else f"from {first} to {last}"
-    return f"{span}, ongoing when the recording ends" if incident.open else span
+    """Return when an incident happened, for how long, and whether it went on when the recording ended: "Since
+    2026-11-21T07:52:00.841106Z for 6.4 s, over."."""
+    first, lasted = _time(documents.timestamp(incident.first)), incident.last - incident.first
+    span = f"Since {first} for {duration(lasted)}" if lasted else f"At {first}"
+    return f"{span}, {'ongoing when the recording ends' if incident.open else 'over'}."
 
 
 def _numbers(incident: Incident) -> str:
-    """Return the same counts that every page shows: "3 occurrences · 5 findings", or "2 symptoms · 5 findings"."""
-    several = len(incident.symptoms) > 1
-    shown = _counted(len(incident.symptoms), "symptom") if several else _counted(incident.occurrences, "occurrence")
-    return f"{shown} · {_counted(len(incident.findings), 'finding')}"
+    """Return the same counts that every page shows: "13 symptoms · 50 findings"."""
+    return f"{_counted(len(incident.symptoms), 'symptom')} · {_counted(len(incident.findings), 'finding')}"
 
 
 def _counted(count: int, word: str) -> str:
@@ -167,7 +184,7 @@ def _groups(
     rows = []
     members: dict[str, list[Occurrence]] = {}
     for found in findings:
-        rows.append(occurrences.stored(found, analysis.world.id_of))
+        rows.append(occurrences.stored(found, analysis.world.id_of)._replace(places=analysis.places.get(found.id, ())))
         for each, one in zip(found.occurrences, rows[-1].occurrences, strict=True):
             alike = f"{each.headline} {each.effect_text} {found.severity} {found.status} {each.last} {found.alone}"
             one["group"] = digest(found.rule, found.other, found.subject.namespace, alike)
@@ -197,7 +214,9 @@ def _show_group(group: FindingGroupPayload, proof: Sequence[ProofPayload], termi
     where = plain(group["namespace"] or "cluster")
     terminal.line(_INDENT + terminal.paint(f"{group['rule']} · {where} · {group['status']}", "quiet"))
     chain = next((found["cause"]["proof"] for found in group["findings"] if "cause" in found), [])
-    _show_grounds(group, proof, group["advice"], terminal, group["cause"], chain)
+    _show_chain(chain, proof, group["cause"], terminal)
+    terminal.wrapped(f"{plain(group['why'])} Effect: {plain(group['effect_text'])}.", _INDENT)
+    _show_proof(proof, group["advice"], terminal)
 
 
 def _show_heading(severity: str, title: str, terminal: Terminal) -> None:
@@ -207,23 +226,18 @@ def _show_heading(severity: str, title: str, terminal: Terminal) -> None:
         terminal.line(_INDENT + terminal.paint(line, "title"))
 
 
-def _show_grounds(
-    group: FindingGroupPayload,
-    proof: Sequence[ProofPayload],
-    advice: Iterable[str],
-    terminal: Terminal,
-    cause: str,
-    chain: Sequence[ProofPayload],
-) -> None:
-    """Print what is behind a row, with the events of that which the row does not have; then why the row holds, its
-    effect, its proof, and what to do."""
+def _show_chain(chain: Sequence[ProofPayload], proof: Sequence[ProofPayload], cause: str, terminal: Terminal) -> None:
+    """Print what is behind a row, where that is proven, with the events of that which the row does not have."""
     if cause:
         terminal.wrapped(f"Cause: {plain(cause)}", _INDENT)
     shown = {event["audit_id"] for event in proof}
     for event in chain:
         if event["audit_id"] not in shown:
             terminal.wrapped(_proof(event), _INDENT, "  ")
-    terminal.wrapped(f"{plain(group['why'])} Effect: {plain(group['effect_text'])}.", _INDENT)
+
+
+def _show_proof(proof: Sequence[ProofPayload], advice: Iterable[str], terminal: Terminal) -> None:
+    """Print the events of a proof, and what to do."""
     for event in proof:
         terminal.wrapped(_proof(event), _INDENT, "  ")
     for line in advice:
@@ -283,19 +297,17 @@ def _show_remedies(texts: Iterable[str], terminal: Terminal) -> None:
 
 
 def _summary(analysis: Analysis) -> str:
-    """Return how much was found in how much: "3 incidents · 12 findings (5 errors, …) in 775 changes from … to …"."""
+    """Return how much was found in how much: "1 incident · 13 symptoms · 50 findings (5 errors, …) in 775 changes from
+    … to …"."""
     findings = analysis.findings
     counts = {name: sum(found.severity == name for found in findings) for name in ("error", "warning", "info")}
     severities = ", ".join(
         f"{count} {name}{'s' if count != 1 and name != 'info' else ''}" for name, count in counts.items() if count
     )
     incidents = analysis.incidents()
-    parts = [
-        _counted(len(incidents), "incident"),
-        _counted(sum(len(each.symptoms) for each in incidents), "symptom"),
-        _counted(len(findings), "finding"),
-    ]
-    found = " · ".join(parts)
+    symptoms = sum(len(each.symptoms) for each in incidents)
+    numbers = ((len(incidents), "incident"), (symptoms, "symptom"), (len(findings), "finding"))
+    found = " · ".join(_counted(count, word) for count, word in numbers)
     world = analysis.world
     first, last = (_time(documents.timestamp(time)) for time in (world.first, world.last))
     span = f" from {first} to {last}" if world.first else ""

@@ -61,6 +61,12 @@ def number_of(number: int, one: str, many: str = "") -> str:
     return f"{count(number)} {many if many and number != 1 else plural(one, number)}"
 
 
+def harmless(severity: str, effect: str) -> bool:
+    """Return whether an incident is no more than an info and did no harm. Such incidents are counted rather than
+    shown, so that they do not hide the others."""
+    return severity == "info" and effect == "none"
+
+
 def often(finding: FindingPayload) -> str:
     first, last = (proved(finding[end], finding["proof"]) for end in ("first_time", "last_time"))
     return f"{count(finding['count'])} in all, from {first} to {last}"

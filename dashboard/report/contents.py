@@ -56,9 +56,11 @@ class Contents(NamedTuple):
     entries: str  # how many changes there were, in words
     scope: list[tuple[str, str]]  # what narrows the report: a heading, and words
     incidents: list[InView]  # the gravest first
-    incidents_total: int  # in the report's scope, listed or not
+    incidents_total: int  # in the report's scope, listed or not, as the next two
+    symptoms_total: int
     findings_total: int
     incidents_of_source: int
+    symptoms_of_source: int
     findings_of_source: int
     coverage: SourceDocumentPayload
     skipped: list[tuple[str, int, str]]  # file, line, reason
@@ -95,8 +97,9 @@ def of_analysis(
     span = min(span[0], world.last), max(span)
     drawn = excerpt(world, findings, namespaces, span, analysis.places)
     every = analysis.incidents()
-    found = lists.incidents(every, drawn.findings)
-    found = [each._replace(rows=each.rows[:ROWS]) for each in found]
+    chosen = analysis._replace(findings=findings).incidents()  # name nothing that the report leaves out
+    whole = {each.id: each for each in every}
+    found = [_in_view(each, whole[each.incident["id"]]) for each in lists.incidents(chosen, drawn.findings)]
     scope = [("Rules", ", ".join(rules)), ("Namespaces", ", ".join(namespaces))]
     scope = [(heading, f"only {words}") for heading, words in scope if words]
     if since is not None or until is not None:
@@ -113,9 +116,11 @@ def of_analysis(
         scope=scope,
         incidents=found[:INCIDENTS],
         incidents_total=len(found),
-        findings_total=sum(each.findings for each in found),
+        symptoms_total=sum(each.symptoms for each in found),
+        findings_total=len({finding["id"] for row in drawn.findings for finding in row["findings"]}),
         incidents_of_source=len(every),
-        findings_of_source=sum(len(each.findings) for each in every),
+        symptoms_of_source=sum(len(each.symptoms) for each in every),
+        findings_of_source=len({finding for each in every for finding in each.findings}),
         coverage=documents.as_read(documents.source_document(world, rulebook()), skipped),
         skipped=skipped,
         skips=analysis.skips,
@@ -130,6 +135,14 @@ def of_analysis(
             opening(found[:INCIDENTS], {}),
         ),
     )
+
+
+def _in_view(each: InView, whole: incidents.Incident) -> InView:
+    """Return an incident with the counts of all of it, and with as many rows as are listed."""
+    each.incident["symptoms_total"] = len(whole.symptoms)
+    each.incident["occurrences"] = whole.occurrences
+    each.incident["findings"] = len(whole.findings)
+    return each._replace(rows=each.rows[:ROWS])
 
 
 def _changes(

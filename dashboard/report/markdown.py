@@ -19,7 +19,7 @@ from timeline.judging.advice import steps
 from timeline.payloads.findings import FindingGroupPayload, ProofPayload
 from timeline.payloads.incidents.making import InView
 
-DETAILED = 20  # the most incidents that are described with their proof; the others are in the summary only
+DETAILED = 20  # the most incidents that are described with their proof
 _EVENTS = 6  # rows of a table of proof
 _OTHERS = 5  # further occurrences of an incident that are named
 _SKIPPED = 5
@@ -112,8 +112,13 @@ def _lines(contents: Contents) -> Iterator[str]:
         yield from _note(contents)
     yield "## Summary"
     yield ""
-    for each in contents.incidents:
+    if first := summary.beginning(contents):
+        yield text(first)
+        yield ""
+    for each in summary.harmful(contents):
         yield f"- **{each.incident['severity'].capitalize()}** · {text(summary.sentence(each, contents))}"
+    if harmless := summary.harmless(contents):
+        yield f"- {harmless}"
     if not contents.incidents:
         yield text(summary.nothing(contents))
     yield ""
@@ -123,7 +128,7 @@ def _lines(contents: Contents) -> Iterator[str]:
     for number, each in enumerate(contents.incidents[:DETAILED], 1):
         yield from _incident(number, each, contents)
     if (more := len(contents.incidents) - DETAILED) > 0:
-        yield f"{wording.count(more)} more are in the summary only."
+        yield f"{wording.count(more)} more are not described here."
         yield ""
     yield from _coverage(contents)
     yield f"Written by Causeline {text(__version__)}. All times are in UTC."
@@ -147,10 +152,12 @@ def _incident(number: int, each: InView, contents: Contents) -> Iterator[str]:
     yield f"### {number}. {text(incident['title'])}"
     yield ""
     facts = [incident["severity"], incident["status"], summary.state(each, contents), summary.numbers(each)]
-    yield f"{' · '.join(facts)} · {code(incident['rule'])} · {text(summary.where(each))}"
+    rules = ", ".join(map(code, incident["rules"]))
+    yield f"{' · '.join(facts)} · {rules} · {text(summary.where(each))}"
     yield ""
+    yield from _symptoms(each)
     if incident["cause"]:
-        yield f"**Because** {text(incident['cause'])}"
+        yield f"**{summary.because(each)}** {text(incident['cause'])}"
         yield ""
         yield from _events(summary.cause_proof(each))
     for row in each.rows[:1]:
@@ -175,6 +182,19 @@ def _incident(number: int, each: InView, contents: Contents) -> Iterator[str]:
     for noted in summary.notes(each):
         yield f"**{noted.heading}** {text(noted.words)}"
         yield ""
+
+
+def _symptoms(each: InView) -> Iterator[str]:
+    listed, more = summary.symptoms(each)
+    if not listed:
+        return
+    yield "**Symptoms**"
+    yield ""
+    for severity, title in listed:
+        yield f"- {severity}: {text(title)}"
+    if more:
+        yield f"- and {wording.count(more)} more"
+    yield ""
 
 
 def _proof(row: FindingGroupPayload, *, alone: bool) -> Iterator[str]:

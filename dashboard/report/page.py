@@ -61,6 +61,8 @@ def rendered(contents: Contents) -> str:
         "counts": summary.counts(contents),
         "scope_sentences": summary.scope(contents),
         "changes_note": changes_before.NOTE,
+        "beginning": summary.beginning(contents),
+        "harmless": summary.harmless(contents),
         "without_incident": summary.nothing(contents),
         "scope": [{"heading": heading, "words": words} for heading, words in contents.scope],
         "settings": changed,
@@ -75,7 +77,7 @@ def rendered(contents: Contents) -> str:
         "rules": [
             {"id": rule.id, "title": rule.title, "sections": sections(rule)}
             for rule in rulebook()
-            if any(each.incident["rule"] == rule.id for each in contents.incidents)
+            if any(rule.id in each.incident["rules"] for each in contents.incidents)
         ],
         "judged": wording.judged(contents.coverage["rules"]),
         "provable": wording.provable(contents.coverage["links"]),
@@ -131,7 +133,7 @@ def _assets() -> dict[str, Any]:
 def _incident(each: InView, contents: Contents, folder: str, anchors: set[str], *, early: bool) -> dict[str, Any]:
     """Return an incident for the template. `anchors` has the occurrences that were shown with an incident before."""
     incident = each.incident
-    rows = []
+    rows, symptoms = [], summary.symptoms(each)
     for index, row in enumerate(each.rows):
         rows.append({**_row(row, folder, opened=not index), "elsewhere": row["key"] in anchors})
         anchors.add(row["key"])
@@ -140,14 +142,18 @@ def _incident(each: InView, contents: Contents, folder: str, anchors: set[str], 
         "open": early and incident["severity"] != "info",
         "severity": incident["severity"],
         "title": incident["title"],
+        "harmless": wording.harmless(incident["severity"], incident["effect"]),
         "sentence": summary.sentence(each, contents),
+        "symptoms": [{"severity": severity, "title": title} for severity, title in symptoms.listed],
+        "symptoms_more": wording.some(symptoms.more),
         "status": incident["status"],
         "state": summary.state(each, contents),
         "where": summary.where(each),
         "when": summary.when(each),
         "who": summary.who(each),
         "numbers": summary.numbers(each),
-        "rule": incident["rule"],
+        "rules": incident["rules"],
+        "because": summary.because(each),
         "cause": incident["cause"],
         "chain": [wording.proof(proof, folder) for proof in summary.cause_proof(each)],
         "effect": incident["effect"],

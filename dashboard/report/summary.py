@@ -1,26 +1,29 @@
-"""Write the beginning of a report: what it covers, and one sentence for each incident."""
+"""Write the beginning of a report: what it covers, a sentence over all incidents, and a paragraph for each."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dashboard.presentation import wording
 from dashboard.presentation.changes_before import ChangeRow, rows
 from dashboard.report.contents import Contents, Note
 from timeline.core.actors import short
+from timeline.core.durations import duration
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import AcknowledgementPayload, CauseProofPayload, FindingGroupPayload
 from timeline.payloads.incidents.making import InView
 
 _ACTORS = 2
+_NAMESPACES = 3
 _EFFECTS = {"observed": "harm was observed", "possible": "harm is possible", "none": "no harm is expected"}
 
 
 def counts(contents: Contents) -> str:
-    """Return what the report shows: "3 incidents · 12 findings", or "2 of 7 incidents · 5 of 19 findings"."""
+    """Return what the report shows: "1 incident · 13 symptoms · 50 findings", or "1 of 7 incidents · …"."""
     return " · ".join(
         _of(part, whole, word)
         for part, whole, word in (
             (contents.incidents_total, contents.incidents_of_source, "incident"),
+            (contents.symptoms_total, contents.symptoms_of_source, "symptom"),
             (contents.findings_total, contents.findings_of_source, "finding"),
         )
     )
@@ -47,17 +50,72 @@ def scope(contents: Contents) -> list[str]:
     return found
 
 
+def beginning(contents: Contents) -> str:
+    """Return a sentence over all incidents: how many there are, whether one goes on, and what the gravest did. Return
+    "" if none did harm."""
+    if not (grave := harmful(contents)):
+        return ""
+    did = f"{_course(grave[0], contents)}: {grave[0].incident['title']}."
+    total, calm = contents.incidents_total, len(contents.incidents) - len(grave)
+    if total == 1:
+        return f"One incident, {did}"
+    if len(grave) == 1 and total == len(contents.incidents):
+        return f"{wording.count(total)} incidents, {wording.count(calm)} without harm. The other one, {did}"
+    without = f"{wording.count(calm)} without harm, " if calm else ""
+    return f"{wording.count(total)} incidents, {without}{_going_on(grave, contents)}. The gravest, {did}"
+
+
+def _course(each: InView, contents: Contents) -> str:
+    """Return whether an incident goes on, and for how long it did, which a title that names its root says."""
+    lasted = each.incident["end"] - each.incident["start"]
+    if not lasted or each.incident["root"]:
+        return state(each, contents)
+    if each.incident["state"] == "ongoing":
+        return f"{state(each, contents)} and for {duration(lasted)} so far"
+    return f"over after {duration(lasted)}"
+
+
+def _going_on(grave: Sequence[InView], contents: Contents) -> str:
+    """Return how many incidents with harm go on, as far as the report lists them."""
+    listed = "" if len(contents.incidents) == contents.incidents_total else " of those that are listed"
+    which = listed or (" of the others" if len(grave) < len(contents.incidents) else " of them")
+    ongoing = sum(each.incident["state"] == "ongoing" for each in grave)
+    if not ongoing:
+        return f"none{which} ongoing"
+    when = f"at {contents.made}" if contents.made else "when the recording ends"
+    return f"{wording.count(ongoing)}{which} ongoing {when}"
+
+
+def harmful(contents: Contents) -> list[InView]:
+    """Return the listed incidents that are more than an info or may have done harm. The others are only counted."""
+    return [each for each in contents.incidents if not _harmless(each)]
+
+
+def harmless(contents: Contents) -> str:
+    """Return how many of the listed incidents are left out of the summary; "" for none."""
+    count = sum(map(_harmless, contents.incidents))
+    more = "more " if count < len(contents.incidents) else ""
+    return f"{wording.count(count)} {more}{wording.plural('incident', count)} without harm" if count else ""
+
+
+def _harmless(each: InView) -> bool:
+    return wording.harmless(each.incident["severity"], each.incident["effect"])
+
+
 def sentence(each: InView, contents: Contents) -> str:
-    """Return an incident in a sentence: what happened, when, by whom, with what effect, and whether it goes on. Another
-    one says why, where a cause is proven."""
+    """Return an incident in a paragraph: what happened, when, for how long, by whom, whether it goes on, and with what
+    effect; and why, where a cause is proven."""
     incident = each.incident
+    lasted = incident["end"] - incident["start"]
+    length = f" ({duration(lasted)})" if lasted else ""
     seen = effect_text(each)
     if seen and incident["occurrences"] > 1:
         seen = f"for example: {seen}"
     harm = _EFFECTS[incident["effect"]] + (f" ({seen})" if seen else "")
     known = [harm, state(each, contents), acknowledged(each), silenced(each)]
-    because = f" Because {incident['cause']}" if incident["cause"] else ""
-    return f"{incident['title']}, {when(each)}, {who(each)}: {'; '.join(filter(None, known))}.{because}"
+    why = f" {because(each)} {incident['cause']}" if incident["cause"] else ""
+    course = f"{when(each)}{length}, {who(each)}: {'; '.join(filter(None, known))}."
+    return f"{incident['title']}. {course[:1].upper()}{course[1:]}{why}"
 
 
 def cause_proof(each: InView) -> list[CauseProofPayload]:
@@ -126,15 +184,49 @@ def clock(iso: str) -> str:
 
 
 def numbers(each: InView) -> str:
-    """Return the counts of an incident: "3 occurrences · 5 findings", and of how many if the report has only a part."""
+    """Return the counts of an incident: "13 symptoms · 50 findings", and of how many if the report has only a part."""
     incident = each.incident
-    occurrences = _of(each.occurrences, incident["occurrences"], "occurrence")
-    return f"{occurrences} · {_of(each.findings, incident['findings'], 'finding')}"
+    counted = [
+        _of(each.symptoms, incident["symptoms_total"], "symptom"),
+        _of(each.occurrences, incident["occurrences"], "occurrence"),
+        _of(each.findings, incident["findings"], "finding"),
+    ]
+    if each.occurrences == incident["occurrences"]:
+        del counted[1]
+    return " · ".join(counted)
+
+
+class Symptoms(NamedTuple):
+    """The symptoms of an incident that has several, as a report lists them."""
+
+    listed: Sequence[tuple[str, str]]  # severity and title, the gravest first
+    more: int  # the number of those that are not listed
+
+
+def symptoms(each: InView) -> Symptoms:
+    """Return the symptoms of an incident; none of an incident of only one, whose title is that of the incident."""
+    if each.incident["symptoms_total"] == 1:
+        return Symptoms([], 0)
+    listed = [
+        (symptom["severity"], symptom["title"] + (" (silenced)" if symptom["silenced"] else ""))
+        for symptom in each.incident["symptoms"]
+    ]
+    return Symptoms(listed, each.symptoms - len(listed) if listed else 0)
 
 
 def where(each: InView) -> str:
+    """Return what an incident is about; of one with several symptoms, the namespaces of what these are about."""
+    if each.incident["symptoms_total"] > 1:
+        names = [namespace for namespace in each.incident["anchored_in"] if namespace] or ["cluster"]
+        more = f" and {wording.count(len(names) - _NAMESPACES)} more" if len(names) > _NAMESPACES else ""
+        return ", ".join(names[:_NAMESPACES]) + more
     anchor = each.incident["anchor"]
     return " / ".join(filter(None, [anchor["namespace"], f"{anchor['kind']} {anchor['name']}"]))
+
+
+def because(each: InView) -> str:
+    """Return the words before the proven cause of an incident, which is that of one of its symptoms."""
+    return "Because" if each.incident["symptoms_total"] == 1 else "Behind one of its symptoms:"
 
 
 class Noted(NamedTuple):

@@ -10,7 +10,7 @@ from timeline.history.lifelines import Track, name_of
 from timeline.history.world.world import World
 from timeline.judging.findings import Finding
 from timeline.payloads import documents
-from timeline.payloads.findings import FindingGroupPayload
+from timeline.payloads.findings import FindingGroupPayload, VerdictName
 from timeline.payloads.incidents import making, occurrences
 from timeline.payloads.incidents.making import Incident, InView, Places
 from timeline.payloads.incidents.occurrences import StoredFinding
@@ -64,15 +64,22 @@ def incidents(every: Sequence[Incident], found: Sequence[FindingGroupPayload]) -
             own = {finding["id"] for finding in row["findings"]} & named[identity]
             findings_of.setdefault(identity, set()).update(own)
     return [
-        InView(
-            making.row(each, next(verdict_of[finding] for finding in each.findings if finding in verdict_of)),
-            len(findings_of[each.id]),
-            len(rows_of[each.id]),
+        _in_view(
+            each,
+            next(verdict_of[finding] for finding in each.findings if finding in verdict_of),
+            findings_of[each.id],
             rows_of[each.id],
         )
         for each in every
         if each.id in rows_of
     ]
+
+
+def _in_view(each: Incident, verdict: VerdictName, findings: set[str], found: list[FindingGroupPayload]) -> InView:
+    shown = {symptom.id for symptom in each.symptoms if not findings.isdisjoint(symptom.findings)}
+    row = making.row(each, verdict)
+    row["symptoms"] = [symptom for symptom in row["symptoms"] if symptom["id"] in shown]
+    return InView(row, len(shown), len(findings), len(found), found)
 
 
 def named(found: Finding) -> Iterator[ObjectRef]:

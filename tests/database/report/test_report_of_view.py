@@ -38,7 +38,8 @@ def test_of_the_whole_recording_it_tells_what_the_list_of_incidents_does(client:
     assert "complete · no gaps" in html and "What each rule can say" in html
     assert "<dt>Part</dt>" not in html
     listed = client.get(f"/api/sources/{sample.pk}/incidents").json()
-    assert f"<strong>{listed['total']} incidents · {listed['findings']} findings</strong>" in html
+    counts = f"{listed['total']} incidents · {listed['symptoms']} symptoms · {listed['findings']} findings"
+    assert f"<strong>{counts}</strong>" in html
     for incident in listed["incidents"]:
         assert f'id="incident-{incident["id"]}"' in html
     for query in ("start=x&end=9", "start=9&end=1", "start=5", "unknown=1"):  # a range that is none, as on the page
@@ -87,7 +88,10 @@ def test_a_selected_finding_outside_of_the_view_is_not_in_it(client: Client, sam
     assert f'data-search="finding={key}"' in report_of(client, sample, f"start={START}&end={END}&finding={key}")[0]
     html, other = report_of(client, sample, f"start={END + 2_000_000}&end={END + 3_000_000}&finding={key}")
     assert other["findings"] == [] and 'data-search=""' in html
-    assert "0 of 6 incidents · 0 of 10 findings" in html and "Nothing in this part of the recording" in html
+    assert (
+        "0 of 4 incidents · 0 of 6 symptoms · 0 of 10 findings" in html
+        and "Nothing in this part of the recording" in html
+    )
 
 
 def test_of_an_object_it_holds_its_owner_tree_alone(client: Client, sample: Source) -> None:
@@ -97,7 +101,7 @@ def test_of_an_object_it_holds_its_owner_tree_alone(client: Client, sample: Sour
     assert {group["rule"] for group in held["findings"]} == {"lease-shared-config", "lease-contention"}
     shown = {(lane["kind"], lane["name"]) for lane in held["window"]["lanes"]}
     assert ("Lease", "volcano") in shown and ("Service", "ring") not in shown
-    assert "2 of 6 incidents · 2 of 10 findings" in html
+    assert "1 of 4 incidents · 2 of 6 symptoms · 2 of 10 findings" in html
     assert "object Lease volcano in volcano-system and what belongs to it" in html
     job = Track.objects.get(source=sample, kind="Job", name="ring", namespace="vol-restart")
     html, held = report_of(client, sample, f"focus={job.root}")
@@ -111,9 +115,9 @@ def test_of_an_object_it_holds_its_owner_tree_alone(client: Client, sample: Sour
 def test_of_one_incident_it_holds_only_that(client: Client, sample: Source) -> None:
     gap = Incident.objects.get(source=sample, rule="service-gap")
     html, held = report_of(client, sample, f"incident={gap.identity}")
-    assert {group["rule"] for group in held["findings"]} == {"service-gap"}
-    assert "1 of 6 incidents · 3 of 10 findings" in html
-    assert "incident Service ring was away under 3 Pods, 2 times" in html
+    assert {group["rule"] for group in held["findings"]} == {"service-gap", "pod-before-service"}
+    assert "1 of 4 incidents · 2 of 6 symptoms · 5 of 10 findings" in html
+    assert "incident Service ring was away under 3 Pods, 2 times, and 1 more symptom of the same cause" in html
     html, held = report_of(client, sample, "incident=0123456789abcdef")
     assert held["findings"] == [] and "one that this recording does not have" in html
     page = client.get(f"/sources/{sample.pk}/incidents/{gap.identity}/").content.decode()
@@ -134,8 +138,9 @@ def test_a_form_adds_a_note_of_its_author_that_is_not_stored(client: Client, sam
 def test_acknowledged_and_silenced_incidents_are_marked_so(client: Client, sample: Source) -> None:
     gap = Incident.objects.get(source=sample, rule="service-gap")
     acknowledgements.acknowledge_incidents(sample.pk, [gap.identity], "ann", "OPS-7: <known>")
-    silence = {"rule": "lease-contention", "reason": "moved on Monday", "by": "bob"}
-    Silence.objects.create(source=sample, expires=timezone.now() + timedelta(hours=2), **silence)
+    for what in ({"owner": "volcano"}, {"rule": "pod-before-service"}):
+        silence = {"reason": "moved on Monday", "by": "bob", **what}
+        Silence.objects.create(source=sample, expires=timezone.now() + timedelta(hours=2), **silence)
     for row in Finding.objects.filter(source=sample, rule="service-gap"):
         client.post(f"/sources/{sample.pk}/findings/{row.identity}/", {"act": "acknowledge", "note": "OPS-8"})
     html, _ = report_of(client, sample)
@@ -144,6 +149,8 @@ def test_acknowledged_and_silenced_incidents_are_marked_so(client: Client, sampl
     assert re.search(r"over; acknowledged by ann at 20[\d-]+ [\d:]+ UTC\.", html)
     assert re.search(r"<dt>Silenced</dt><dd>Silenced by bob until 20[\d-]+ [\d:]+ UTC, with the reason: moved", html)
     written = client.get(f"/sources/{sample.pk}/report?format=md").content.decode()
+    assert "- warning: Service ring was away under 3 Pods, 2 times\n- info: 2 Pods created" in written
+    assert "created before Service ring (silenced)\n" in written and "created before Service ring (silenced)<" in html
     assert re.search(r"\*\*Acknowledged\*\* by ann at 20[\d-]+ [\d:]+ UTC: OPS-7: `<known>`", written)
 
 
@@ -157,7 +164,7 @@ def test_markdown_is_a_second_format_and_browsers_get_html(client: Client, sampl
         assert answer.headers["Content-Type"] == "text/markdown; charset=utf-8"
         assert answer.headers["Content-Disposition"] == 'attachment; filename="causeline-sample.md"'
         written = answer.content.decode()
-        assert written.startswith("# Report of sample\n") and "**6 incidents · 10 findings**" in written
+        assert written.startswith("# Report of sample\n") and "**4 incidents · 6 symptoms · 10 findings**" in written
         assert "| Service deleted | 2026-11-21 07:52:00.841106 | 582 |" in written
     for accept in (browser, "*/*"):
         answer = client.get(f"{place}?rule=service-gap", headers={"accept": accept})
@@ -166,9 +173,11 @@ def test_markdown_is_a_second_format_and_browsers_get_html(client: Client, sampl
 
 def test_markdown_of_a_view_says_what_it_leaves_out(client: Client, sample: Source) -> None:
     written = client.get(f"/sources/{sample.pk}/report?format=md&rule=service-gap").content.decode()
-    assert "**1 of 6 incidents · 3 of 10 findings**" in written
+    assert "**1 of 4 incidents · 1 of 6 symptoms · 3 of 10 findings**" in written
+    assert "1 of 2 symptoms · 2 of 4 occurrences · 3 of 5 findings" in written
+    assert "**Symptoms**\n\n- warning: Service ring was away under 3 Pods, 2 times\n\n" in written
     assert "This report is narrowed to: rule service-gap." in written
-    assert "5 incidents outside of that are left out." in written
+    assert "3 incidents outside of that are left out." in written
 
 
 def test_the_number_of_queries_does_not_depend_on_what_is_in_it(
@@ -177,5 +186,5 @@ def test_the_number_of_queries_does_not_depend_on_what_is_in_it(
     monkeypatch.setattr(report, "EXPLAINED", 1)  # what changed before an incident takes some queries for each of them
     for rows in (1, 3):
         monkeypatch.setattr(report, "ROWS", rows)
-        with django_assert_max_num_queries(34 + 12):
+        with django_assert_max_num_queries(35 + 12):
             report_of(client, sample)

@@ -15,6 +15,7 @@ import pytest
 
 from collectors import analysis
 from collectors.formats import Limits
+from dashboard.cli import text
 from tests import DATA, RULES
 from tests.clients.command import causeline, process
 from tests.inputs import mutations
@@ -43,10 +44,11 @@ def words(*arguments: str | Path, columns: int = 200) -> str:
     return " ".join(printed(*arguments, columns=columns).split())
 
 
-def rules_in(*arguments: str | Path, of: str = "findings", run: Any = causeline) -> set[str]:
-    return {each["rule"] for each in document(*arguments, run=run)[of]}
+def rules_in(*arguments: str | Path, run: Any = causeline) -> set[str]:
+    return {each["rule"] for each in document(*arguments, run=run)["findings"]}
 
 
+POD = SAMPLE.parent / "one-pod-too-many.jsonl.zst"
 LATE = "2026-11-21T07:52:08Z"
 
 
@@ -55,23 +57,49 @@ def test_the_threshold_decides_whether_the_command_fails(threshold: str, status:
     assert causeline("analyze", SAMPLE, "--fail-on", threshold)[0] == status
 
 
-def test_findings_of_one_cause_are_one_incident_with_its_gravest_proof() -> None:
+def test_what_one_cause_did_is_one_incident_with_its_gravest_proof() -> None:
+    output = words(POD)
+    title = "error job-controller acted on old copies of Jobs for 7.1 s: 1 Pod too many in Job report-0 "
+    course = "Since 2026-11-22T05:56:14.279400Z for 6.1 s, over. Effect observed: report-0-r9wx8 ran: work was done "
+    assert output.startswith(title + course)
+    assert "job-excess-pods, stale-view, stale-write · nightly · 3 symptoms · 3 findings - error: Pod" in output
+    assert "Cause: job-controller created Pod report-0-r9wx8 when Job report-0 was Complete." in output
+    assert output.count("Job report-0 as the copy had it") == output.count("· Job Complete ·") == 1
+    assert "1 incident · 3 symptoms · 3 findings (1 error, 2 warnings) in 90 changes" in output
+
+
+def test_an_incident_of_one_symptom_has_an_example_and_no_list() -> None:
     output = words(SAMPLE, "--rule", "service-gap")
-    assert "warning Service ring was away under 3 Pods, 2 times" in output
-    assert "service-gap · vol-restart · from 2026-11-21T07:52:00.841106Z to" in output
-    assert " · 2 occurrences · 3 findings" in output and output.count("created again") == 1
+    assert "warning Service ring was away under 3 Pods, 2 times Since 2026-11-21T07:52:00.841106Z for 6.4 s" in output
+    assert "service-gap · vol-restart · 1 symptom · 3 findings For example: Service ring was away for" in output
+    assert output.count("created again") == 1 and "- warning" not in output
     assert "cannot judge" not in output
     every = printed(SAMPLE, "--rule", "service-gap", "--findings")
     assert every.count("created again") == 2
-    assert "1 incident · 3 findings (3 warnings) in 775 changes" in every
+    assert "1 incident · 1 symptom · 3 findings (3 warnings) in 775 changes" in every
+
+
+def test_the_symptoms_are_folded_to_the_first_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "_SYMPTOMS", 1)
+    output = words(POD)
+    assert output.count(" - ") == 2 and "- 2 more symptoms: 1 of stale-write, 1 of stale-view" in output
+
+
+def test_incidents_without_harm_are_counted_and_listed_when_asked_for() -> None:
+    output = words(SAMPLE)
+    assert "2 more incidents without harm: --brief lists them, --findings shows the proof. 4 incidents · " in output
+    assert "node-controller" not in output and "ongoing when the recording ends. Effect possible: only one" in output
+    assert "node-controller" in words(SAMPLE, "--brief") and "node-controller" in words(SAMPLE, "--findings")
+    alone = words(SAMPLE, "--rule", "stale-write")
+    assert alone.startswith("2 incidents without harm: --brief lists them")
 
 
 def test_brief_is_a_line_for_each_incident() -> None:
     lines = printed(SAMPLE, "--brief", columns=100).splitlines()
     table = lines[: lines.index("")]
-    assert len(table) == 6
-    away = "2 × vol-restart: Service ring was away under 3 Pods, 2 times"
-    assert f"warning 2026-11-21T07:52:07Z over        {away}" in table
+    assert len(table) == 4
+    away = "2 symptoms  vol-restart: Service ring was away under 3 Pods, 2 times, and 1 more symptom of the same cause"
+    assert table[0] == f"warning 2026-11-21T07:52:07Z over     {away}"
     assert sum(" ongoing " in line for line in table) == 1
 
 
@@ -86,7 +114,8 @@ def test_brief_is_a_line_for_each_incident() -> None:
     ],
 )
 def test_a_range_of_time_rules_and_namespaces_select_what_is_reported(options: list[str], rules: set[str]) -> None:
-    assert rules_in(SAMPLE, *options, of="incidents") == rules
+    incidents = document(SAMPLE, *options)["incidents"]
+    assert {symptom["rule"] for each in incidents for symptom in each["symptoms"]} == rules
 
 
 def test_a_time_that_is_none_is_said() -> None:
@@ -125,7 +154,7 @@ def test_the_third_version_of_the_document_has_an_incident_for_each_cause() -> N
 def test_nothing_found_is_a_success() -> None:
     status, output, _ = causeline("analyze", QUIET)
     assert status == 0
-    assert "0 incidents · 0 findings in" in output
+    assert "0 incidents · 0 symptoms · 0 findings in" in output
 
 
 def test_a_folder_and_the_standard_input_are_read_too(tmp_path: Path) -> None:
@@ -226,7 +255,7 @@ def test_what_is_reported_of_skipped_lines_is_bounded(tmp_path: Path, monkeypatc
 def test_a_namespace_that_is_not_there_is_said() -> None:
     status, output, errors = causeline("analyze", SAMPLE, "--namespace", "vol-restrat")
     assert (status, errors) == (0, "causeline: no object that a rule needs was observed in a namespace vol-restrat\n")
-    assert "0 incidents · 0 findings in" in output
+    assert "0 incidents · 0 symptoms · 0 findings in" in output
 
 
 def test_what_cannot_be_judged_is_said_before_anybody_asks() -> None:
@@ -267,7 +296,7 @@ def test_the_proof_says_who_wrote_and_with_what_and_breaks_between_its_parts() -
     lines = printed(SAMPLE, "--rule", "service-gap", columns=70).splitlines()
     assert "        2026-11-21T07:52:00.841106Z · Service deleted · revision 582 ·" in lines
     assert any(line.startswith("          vc-cm-head (admin) ·") for line in lines)
-    written = printed(DATA / "objects/watch", "--rule", "pod-before-service")
+    written = printed(DATA / "objects/watch", "--rule", "pod-before-service", "--findings")
     assert "Service created · revision 592 · vc-cm-head ·" in written
 
 

@@ -59,7 +59,7 @@ def test_without_a_time_it_says_what_changed_before_each_incident(capsys: pytest
     assert "Job.batch.volcano.sh ring was created" in shown
     assert main(["changes", "--output", "json", "--minutes", "1440", "--limit", "1", str(SAMPLE)]) == 0
     incidents = json.loads(capsys.readouterr().out)["incidents"]
-    assert {"service-gap", "pod-before-service"} <= {each["rule"] for each in incidents}
+    assert {"service-gap", "lease-shared-config"} <= {each["rule"] for each in incidents}
     assert all(len(each["changes"]) == 1 and each["minutes"] == 1440 for each in incidents)
 
 

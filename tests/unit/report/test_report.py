@@ -22,6 +22,7 @@ from tests.inputs.recordings import QUIET, SAMPLE
 from timeline.payloads.documents import timestamp
 from timeline.payloads.incidents.ranges import ranges
 
+POD = SAMPLE.parent / "one-pod-too-many.jsonl.zst"
 HTML = b"<!doctype html>"
 
 
@@ -122,26 +123,56 @@ def test_of_very_many_incidents_the_gravest_are_reported(monkeypatch: pytest.Mon
     monkeypatch.setattr(contents, "ROWS", 1)
     analysis = analysis_of(SAMPLE)
     text = words(page(analysis))
-    assert "6 incidents · 10 findings" in text
-    assert "The 2 most severe incidents are listed; 4 more are not." in text
-    assert "And 1 more occurrences, which this report leaves out." in text
+    assert "4 incidents · 6 symptoms · 10 findings" in text
+    assert "The 2 most severe incidents are listed; 2 more are not." in text
+    assert "4 incidents, 1 of those that are listed ongoing when the recording ends." in text
+    assert "And 3 more occurrences, which this report leaves out." in text
 
 
-def test_it_begins_with_a_sentence_for_each_incident(written: str) -> None:
+def test_it_begins_with_a_sentence_over_all_incidents_and_a_paragraph_for_each(written: str) -> None:
     text = words(written)
-    summary = text[text.index("10 findings Summary") : text.index("Incidents Deployment")]
+    summary = text[text.index("10 findings Summary") : text.index("What was seen What each rule")]
+    assert summary.startswith(
+        "10 findings Summary 4 incidents, 2 without harm, 1 of the others ongoing when the recording ends. The "
+        "gravest, over after 6.4 s: Service ring was away under 3 Pods, 2 times, and 1 more symptom of the same cause. "
+    )
     assert (
-        "warning: Service ring was away under 3 Pods, 2 times, from 2026-11-21 07:52:00.841 to 07:52:07.232 UTC, "
-        "written by vc-cm-head (admin): harm is possible (for example: ring-steady-0, -1, -2 ran "
+        "warning: Service ring was away under 3 Pods, 2 times, and 1 more symptom of the same cause. From 2026-11-21 "
+        "07:52:00.841 to 07:52:07.232 UTC (6.4 s), written by vc-cm-head (admin): harm is possible (for "
+        "example: ring-steady-0, -1, -2 ran "
     ) in summary
     assert (
-        "but schedule for vs-offline and for vs-online, since 2026-11-21 07:51:47.041 UTC, written by kubectl "
-        "(admin): harm is possible (only one of the two can schedule); ongoing when the recording ends. Details"
+        "Lease volcano went from one to the other. Since 2026-11-21 07:51:47.041 UTC (40.4 s), written by kubectl "
+        "(admin): harm is possible (for example: only one of the two can schedule); "
+        "ongoing when the recording ends. Details"
     ) in summary
+    assert "info: " not in summary[: summary.index("2 more incidents without harm. Details")]
     headings = re.findall(
         r"<h2 id=\"[^\"]*-title\">([^<]+)</h2>", re.sub(r"<dialog.*?</dialog>", "", written, flags=re.DOTALL)
     )
     assert headings == ["Summary", "Incidents", "What was seen", "About this report"]
+
+
+def test_one_incident_is_summed_up_in_one_sentence() -> None:
+    text = words(page(analysis_of(POD)))
+    title = "job-controller acted on old copies of Jobs for 7.1 s: 1 Pod too many in Job report-0"
+    assert f"1 incident · 3 symptoms · 3 findings Summary One incident, over: {title}. error: {title}. From" in text
+
+
+def test_an_incident_lists_its_symptoms_with_the_gravest_first() -> None:
+    text = words(page(analysis_of(POD)))
+    assert (
+        "stale-write nightly error: Pod report-0-r9wx8 was created ≈ 0.98 s after Job report-0 was Complete "
+        "warning: job-controller tried 4 times to update Job report-0 from a replaced revision "
+        "warning: Pod report-0-r9wx8 was created on revision 481 of Job report-0, ≈ 0.979 s after a newer one "
+        "Behind one of its symptoms: job-controller created Pod report-0-r9wx8"
+    ) in text
+
+
+def test_symptoms_that_a_report_leaves_out_are_not_named() -> None:
+    html = page(analysis_of(POD), rules=["stale-write"])
+    assert "1 incident · 1 of 3 symptoms · 1 of 3 findings" in words(html)
+    assert "report-0-r9wx8 was created" not in html and "job-controller tried 4 times" in html
 
 
 def test_a_note_of_the_author_is_its_first_part_and_no_markup() -> None:
@@ -153,9 +184,9 @@ def test_a_note_of_the_author_is_its_first_part_and_no_markup() -> None:
 
 def test_a_part_of_time_has_its_own_occurrences_lanes_and_counts() -> None:
     text = words(printed("--since", "2026-11-21T07:52:06Z", "--until", "2026-11-21T07:52:08Z"))
-    assert "2 of 6 incidents · 4 of 10 findings" in text
-    assert "4 incidents outside of that are left out." in text
-    assert "1 of 2 occurrences · 3 findings" in text
+    assert "1 of 4 incidents · 2 of 6 symptoms · 4 of 10 findings" in text
+    assert "3 incidents outside of that are left out." in text
+    assert "2 symptoms · 2 of 4 occurrences · 4 of 5 findings" in text
     assert "was away for 43–58 ms" in text and "was away for ≈ 50 ms" not in text
     assert "part 2026-11-21 07:52:06 – 07:52:08 UTC, of 2026-11-21 07:51:33.577 – 07:52:59.455 UTC" in text
 
@@ -171,9 +202,9 @@ def test_rules_and_namespaces_narrow_it_and_are_named() -> None:
     html = printed("--rule", "service-gap", "--namespace", "vol-restart")
     text = words(html)
     assert "Rules only service-gap" in text and "Namespaces only vol-restart" in text
-    assert "1 of 6 incidents · 3 of 10 findings" in text
+    assert "1 of 4 incidents · 1 of 6 symptoms · 3 of 10 findings" in text
     assert "This report is narrowed to: rules service-gap; namespaces vol-restart." in text
-    assert "5 incidents outside of that are left out." in text
+    assert "3 incidents outside of that are left out." in text
     assert "service-gap" in text and "was created ≈ 30 ms before its Service" not in text
     assert "volcano-system" not in html
 

@@ -146,12 +146,19 @@ def test_a_report_of_hostile_names_has_only_markup_of_its_own(tmp_path: Path, na
 def test_it_has_the_same_sentences_and_counts_as_the_page() -> None:
     status, written, errors = causeline("report", SAMPLE, "-o", "-", "--format", "markdown")
     assert (status, errors) == (0, "")
-    assert "**6 incidents · 10 findings**" in written
+    assert "**4 incidents · 6 symptoms · 10 findings**" in written
     assert (
-        "- **Warning** · Service ring was away under 3 Pods, 2 times, from 2026-11-21 07:52:00.841 to 07:52:07.232 "
-        "UTC, written by vc-cm-head (admin): harm is possible (for example: ring-steady-0, -1, -2 ran "
-        "meanwhile; no container failure seen until the recording ends 58 s later; Job ring failed after 12.7 s); "
-        "over.\n"
+        "4 incidents, 2 without harm, 1 of the others ongoing when the recording ends. The gravest, over after "
+        "6.4 s: Service ring was away under 3 Pods, 2 times, and 1 more symptom of the same cause.\n\n"
+        "- **Warning** · Service ring was away under 3 Pods, 2 times, and 1 more symptom of the same cause. From "
+        "2026-11-21 07:52:00.841 to 07:52:07.232 UTC (6.4 s), written by vc-cm-head (admin): harm is "
+        "possible (for example: ring-steady-0, -1, -2 ran meanwhile; no container failure seen until the recording "
+        "ends 58 s later; Job ring failed after 12.7 s); over.\n"
+    ) in written
+    assert "- 2 more incidents without harm\n" in written
+    assert (
+        "**Symptoms**\n\n- warning: Service ring was away under 3 Pods, 2 times\n"
+        "- info: 2 Pods created before Service ring\n"
     ) in written
     assert "| Service deleted | 2026-11-21 07:52:00.841106 | 582 | vc-cm-head (admin) |" in written
     assert "- Verify: `kubectl -n vol-restart get service ring -w --output-watch-events` shows no DELETED" in written
@@ -171,5 +178,5 @@ def test_tables_and_lists_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markdown, "DETAILED", 1)
     monkeypatch.setattr(markdown, "_EVENTS", 1)
     written = markdown.document(of_analysis(analyse([(SAMPLE, SAMPLE.name)], Limits())))
-    assert written.count("\n### ") == 1 and "5 more are in the summary only." in written
+    assert written.count("\n### ") == 1 and "3 more are not described here." in written
     assert "1 more event of the proof is left out." in written

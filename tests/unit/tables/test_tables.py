@@ -77,14 +77,17 @@ def test_the_tables_hold_what_analyze_finds(analysis: Analysis, tables: Path) ->
     document = analysis.document()
     counts = {name: answer(tables, f"select count(*) from {name}")[0][0] for name in TABLES}
     assert counts["findings"] == len(document["findings"]) and counts["incidents"] == len(document["incidents"])
+    symptoms = {(each["id"], one["id"]) for each in document["incidents"] for one in each["symptoms"]}
+    assert set(answer(tables, "select incident, symptom from symptoms")) == symptoms
     assert counts["tracks"] == len(list(analysis.world.tracks()))
     assert counts["moments"] == sum(len(track.moments) for track in analysis.world.tracks())
     assert counts["entries"] >= counts["moments"]
-    rows = answer(tables, "select finding, incident, severity, delay_least, delay_most from findings order by finding")
+    rows = answer(tables, "select finding, incidents, severity, delay_least, delay_most from findings order by finding")
     found = sorted(analysis.findings, key=lambda each: each.id)
-    incidents = {each: row["id"] for row in document["incidents"] for each in row["findings"]}
-    for (identity, incident, severity, least, most), each in zip(rows, found, strict=True):
-        assert (identity, severity, incident) == (each.id, each.severity, incidents[each.id])
+    of_incidents = {(row["id"], each) for row in document["incidents"] for each in row["findings"]}
+    assert {(each, row[0]) for row in rows for each in row[1]} == of_incidents
+    for (identity, _, severity, least, most), each in zip(rows, found, strict=True):
+        assert (identity, severity) == (each.id, each.severity)
         bounds = each.bounds
         assert bounds is None or (least.total_seconds(), most.total_seconds()) == bounds
         assert (least is None) == (each.interval is None)
@@ -94,7 +97,10 @@ NEVER = [
     "moments anti join tracks using (track)",
     "(from tracks where owner > 0) as a anti join tracks as b on a.owner = b.track",
     "tracks as one anti join tracks as other on one.root = other.track",
-    "findings anti join incidents using (incident)",
+    "(select unnest(incidents) as incident from findings) as named anti join incidents using (incident)",
+    "incidents anti join (select unnest(incidents) as incident from findings) as named using (incident)",
+    "findings anti join symptoms using (symptom)",
+    "symptoms anti join incidents using (incident)",
     "findings anti join tracks using (track) where track is not null",
     "entries anti join tracks using (object)",
     "moments where time < earliest or time > latest",
@@ -114,7 +120,7 @@ def test_the_queries_of_the_page_have_the_answers_of_the_page(tables: Path, text
     with asked(tables, text, ENOUGH) as result, redirect_stdout(printed):
         show(result, "table", 1000)
     assert printed.getvalue() == expected
-    assert len(EXAMPLE.findall(PAGE)) == 10
+    assert len(EXAMPLE.findall(PAGE)) == 11
 
 
 def test_no_planted_secret_reaches_a_table(tmp_path: Path) -> None:

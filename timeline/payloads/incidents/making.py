@@ -41,9 +41,10 @@ Places = Mapping[str, Sequence[str]]  # by finding: of each occurrence, the iden
 class InView(NamedTuple):
     """An incident as a view shows it, which may leave out some of its findings."""
 
-    incident: IncidentRowPayload  # all of it
-    findings: int  # of these, in the view
-    occurrences: int  # in the view
+    incident: IncidentRowPayload  # all of it, but with no symptoms that are not in the view
+    symptoms: int  # in the view, as the next three
+    findings: int
+    occurrences: int
     rows: list[FindingGroupPayload]  # the gravest of these occurrences
 
 

@@ -9,7 +9,10 @@ from django.db import connection
 from django.db.models import Count, Func, Max, Min, OuterRef, Sum, TextField
 
 from timeline.core.entries import moment
+from timeline.history.lifelines import Name
+from timeline.judging.incidents.subjects import identity
 from timeline.models import FINDING_RANK, Finding, Incident, Occurrence, Source
+from timeline.payloads.findings import IncidentRowPayload
 from timeline.payloads.incidents.making import InView
 from timeline.queries.incidents.filters import GRAVEST, incidents_of
 from timeline.queries.incidents.lists import incidents_with
@@ -17,6 +20,7 @@ from timeline.queries.incidents.occurrences import payloads
 from timeline.queries.window.view import FindingFilter
 
 _TIES = 20  # findings that are read at least, since several may begin at one time
+_BETWEEN = "\x1f"  # stands in no name
 _SHARING = 100  # of this many findings, one row of the list may be shared before fewer rows are listed
 
 
@@ -25,8 +29,10 @@ class IncidentsInView(NamedTuple):
 
     incidents: list[InView]
     incidents_total: int
+    symptoms_total: int
     findings_total: int
     incidents_of_source: int
+    symptoms_of_source: int
     findings_of_source: int
 
 
@@ -41,7 +47,11 @@ def incidents_in_view(
     source = Source(pk=source_id)
     of_source = Incident.objects.filter(source=source)
     whole = of_source.aggregate(
-        count=Count("identity"), of=Sum("findings", default=0), first=Min("first"), last=Max("last")
+        count=Count("identity"),
+        all_symptoms=Sum("symptoms", default=0),
+        of=Sum("findings", default=0),
+        first=Min("first"),
+        last=Max("last"),
     )
     everything = not whole["count"] or moment(start) <= whole["first"] <= whole["last"] <= moment(end)
     if everything and view.unfiltered:
@@ -57,7 +67,8 @@ def incidents_in_view(
     return IncidentsInView(
         [
             InView(
-                details[each.incident],
+                _shown(details[each.incident], each.symptoms),
+                each.symptoms_total,
                 each.findings,
                 each.rows,
                 [by_key[key] for key in each.keys if key in by_key and each.incident in by_key[key]["incidents"]],
@@ -66,19 +77,30 @@ def incidents_in_view(
             if each.incident in details
         ],
         found[0].incidents_total if found else 0,
+        found[0].all_symptoms if found else 0,
         found[0].findings_total if found else 0,
         whole["count"],
+        whole["all_symptoms"],
         whole["of"],
     )
 
 
+def _shown(incident: IncidentRowPayload, symptoms: set[str] | None) -> IncidentRowPayload:
+    if symptoms is None:
+        return incident
+    return {**incident, "symptoms": [each for each in incident["symptoms"] if each["id"] in symptoms]}
+
+
 class _Found(NamedTuple):
-    """An incident in a view: how many of its findings and rows are in it, and the keys of the first rows."""
+    """An incident in a view: how many of its symptoms, findings and rows are in it, and the keys of the first rows."""
 
     incident: str
+    symptoms: set[str] | None  # the identities of those in the view; None for all
+    symptoms_total: int
     findings: int
     rows: int
-    incidents_total: int  # in the view, as the next
+    incidents_total: int  # in the view, as the next two
+    all_symptoms: int
     findings_total: int
     keys: list[str]
 
@@ -96,7 +118,17 @@ def _gravest(source: Source, whole: dict[str, Any], limit: int, rows: int, selec
         if selected not in (of_it := keys.get(incident, [])):
             of_it.append(selected)
     return [
-        _Found(each.identity, each.findings, each.occurrences, whole["count"], whole["of"], keys.get(each.identity, []))
+        _Found(
+            each.identity,
+            None,
+            each.symptoms,
+            each.findings,
+            each.occurrences,
+            whole["count"],
+            whole["all_symptoms"],
+            whole["of"],
+            keys.get(each.identity, []),
+        )
         for each in listed
     ]
 
@@ -154,7 +186,8 @@ def _matching(
     within = f" AND finding.identity IN ({scope})" if scope else ""
     query = f"""
         WITH matching AS ({matching}), members AS (
-            SELECT placed.incident, finding.identity, matching.key, matching.rank, matching.first
+            SELECT placed.incident, finding.identity, matching.key, matching.rank, matching.first,
+                   array_to_string(array_prepend(finding.rule, finding.anchor), %s) AS symptom
             FROM matching CROSS JOIN LATERAL unnest(matching.findings) AS named(identity)
             JOIN timeline_finding AS finding ON finding.source_id = %s AND finding.identity = named.identity
             CROSS JOIN LATERAL (
@@ -173,13 +206,22 @@ def _matching(
             GROUP BY incident
         ), counted AS (
             SELECT incident, count(DISTINCT identity) AS findings, count(DISTINCT key) AS rows, min(rank) AS rank,
-                   min(first) AS first
+                   min(first) AS first, array_agg(DISTINCT symptom) AS symptoms
             FROM members GROUP BY incident
         )
-        SELECT incident, counted.findings, counted.rows, count(*) OVER (), sum(counted.findings) OVER ()::bigint, keys
+        SELECT incident, counted.symptoms, cardinality(counted.symptoms), counted.findings, counted.rows,
+               count(*) OVER (), sum(cardinality(counted.symptoms)) OVER ()::bigint,
+               sum(counted.findings) OVER ()::bigint, keys
         FROM counted JOIN listed USING (incident)
         LEFT JOIN timeline_incident AS of_it ON of_it.source_id = %s AND of_it.identity = incident
         ORDER BY counted.rank, of_it.excess DESC, counted.first, incident LIMIT %s"""
     with connection.cursor() as cursor:
-        cursor.execute(query, [*values, source.pk, *scoped, rows, selected, source.pk, limit])
-        return [_Found(*row) for row in cursor]
+        cursor.execute(query, [*values, _BETWEEN, source.pk, *scoped, rows, selected, source.pk, limit])
+        return [_Found(incident, _identities(symptoms), *row) for incident, symptoms, *row in cursor]
+
+
+def _identities(symptoms: list[str]) -> set[str]:
+    """Return the identities of symptoms, of each of which rule and anchor are given; an older version has stored no
+    anchor."""
+    named = (each.split(_BETWEEN) for each in symptoms)
+    return {identity(rule, Name(*anchor)) for rule, *anchor in named if anchor}

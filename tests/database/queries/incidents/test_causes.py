@@ -25,12 +25,12 @@ def test_analyze_and_reports_say_the_cause_with_its_chain() -> None:
         assert printed.count("Job report-0 as the copy had it · revision 481") == 1
     contents = of_analysis(analyse([(EXCESS, EXCESS.name)], Limits()))
     written = markdown.document(contents)
-    assert f"; over. Because {SENTENCE}" in written
+    assert f"; over. Behind one of its symptoms: {SENTENCE}" in written
     details = written[written.index("## Incidents") :]
-    assert details.index("**Because** job-controller created Pod report-0-r9wx8 when") < details.index("**Proof**")
+    assert details.index("**Behind one of its symptoms:** job-controller created") < details.index("**Proof of the")
     assert "| Job report-0 as the copy had it | 2026-11-22 05:56:13.288902 | 481 |" in details
     whole = without_times(page.rendered(contents))
-    assert whole.count(f"<strong>Because</strong> {SENTENCE}") == 1
+    assert whole.count(f"<strong>Behind one of its symptoms:</strong> {SENTENCE}") == 1
     assert "The events that prove the cause" in whole
 
 

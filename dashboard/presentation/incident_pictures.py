@@ -22,11 +22,9 @@ def drawing(source_id: int, identity: str, theme: figures.Theme, letters: Letter
     incident = lists.incident(source_id, identity)
     worst = finding_page.finding(source_id, incident["worst"])
     shown = gravest(worst)
-    columns, start, end = finding_page.columns(source_id, worst, shown)
+    columns, start, end, more = finding_page.of_incident(source_id, incident, worst, shown)
     drawn = Picture(columns, start, end, finding=shown["key"])
     origin = lists.origins([source_id])[source_id]
-    named = {(o["kind"], o["namespace"], o["name"]) for o in (each["object"] for each in worst["objects"])}
-    more = len(named) - len(drawn.lanes)
     heading = Heading(
         incident["title"],
         incident["severity"],

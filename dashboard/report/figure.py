@@ -30,17 +30,19 @@ class Opening(NamedTuple):
 def opening(incidents: Sequence[InView], asked: Mapping[str, str]) -> Opening:
     """Return how the timeline opens with these incidents, whose rows come in order, the gravest first.
 
-    `asked` has the parameters of the address that are given. Without one of their findings, the gravest one of the most
-    prominent incident is chosen.
+    `asked` has the parameters of the address that are given. Without one of their findings, the gravest one of the
+    incident that is shown alone is chosen, or else of the most prominent one.
     """
+    alone = next((each for each in incidents if each.incident["id"] == asked.get("incident")), None)
     named = [row for each in incidents for row in each.rows if row["key"] == asked.get("finding")]
-    ordered = sorted(incidents, key=lambda each: prominence(each.incident))
+    ordered = [alone] if alone else sorted(incidents, key=lambda each: prominence(each.incident))
     row = next(iter([*named, *(row for each in ordered for row in each.rows)]), None)
     chosen = {name: value for name, value in asked.items() if value and name != "finding"}
-    why = WHY_ORDER if row and "axis" not in chosen and too_close(row) else ""
+    why = WHY_ORDER if row and "axis" not in chosen and not alone and too_close(row) else ""
     if why:
         chosen["axis"] = "order"
-    view = first_view(None, row, axis="order" if chosen.get("axis") == "order" else "time")
+    shown = alone.incident if alone and not named else None
+    view = first_view(None, row, shown, axis="order" if chosen.get("axis") == "order" else "time")
     return Opening(view, urlencode({**chosen, **({"finding": view["finding"]} if row else {})}), why)
 
 

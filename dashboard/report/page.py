@@ -21,6 +21,7 @@ from timeline.core.durations import duration
 from timeline.judge import rulebook
 from timeline.judging.rulebook import settings
 from timeline.kinds import kind_of
+from timeline.layout.lanes import lane_key
 from timeline.payloads import documents
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.payloads.incidents.making import InView
@@ -89,6 +90,9 @@ def rendered(contents: Contents) -> str:
             "overview": drawn.overview,
             "window": window,
             "incidents": [each.incident for each in contents.incidents],
+            "beginnings": {
+                each.incident["id"]: lane_key(*each.beginning) for each in contents.incidents if each.beginning
+            },
             "findings": rows,
             "families": {
                 row["key"]: sorted(

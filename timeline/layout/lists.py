@@ -6,9 +6,10 @@ The module is pure. Times are microseconds since 1970, UTC.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from timeline.core.entries import ObjectRef
-from timeline.history.lifelines import Track, name_of
+from timeline.history.lifelines import Name, Track, name_of
 from timeline.history.world.world import World
 from timeline.judging.findings import Finding
+from timeline.judging.incidents.partition import beginning
 from timeline.payloads import documents
 from timeline.payloads.findings import FindingGroupPayload, VerdictName
 from timeline.payloads.incidents import making, occurrences
@@ -42,6 +43,7 @@ def stored(
                 documents.finding(found),
                 [occurrences.occurrence(found, each, number_of) for each, _ in shown],
                 [place for _, place in shown],
+                found.anchor,
             )
         )
     return result
@@ -79,7 +81,13 @@ def _in_view(each: Incident, verdict: VerdictName, findings: set[str], found: li
     shown = {symptom.id for symptom in each.symptoms if not findings.isdisjoint(symptom.findings)}
     row = making.row(each, verdict)
     row["symptoms"] = [symptom for symptom in row["symptoms"] if symptom["id"] in shown]
-    return InView(row, len(shown), len(findings), len(found), found)
+    return InView(row, len(shown), len(findings), len(found), found, _beginning(each))
+
+
+def _beginning(each: Incident) -> Name:
+    """Return the object that an incident begins with, or else what its gravest symptom is about."""
+    pieces = (piece for episode in each.episodes for piece in episode.pieces)
+    return beginning(pieces, each.id) or each.gravest.anchor
 
 
 def named(found: Finding) -> Iterator[ObjectRef]:

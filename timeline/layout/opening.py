@@ -42,9 +42,18 @@ def prominence(incident: IncidentRowPayload) -> tuple[int, int, int, str]:
     return rank(incident["severity"]), -incident["findings"], incident["start"], incident["id"]
 
 
+def around(finding: FindingGroupPayload, incident: IncidentRowPayload | None, axis: Axis) -> tuple[int, int]:
+    """Return the range in which a timeline shows a finding, or the incident that is shown alone with this finding."""
+    if incident is None:
+        return finding["ranges"][axis]
+    (start, end), (begun, over) = finding["ranges"]["order"], incident["ranges"][axis]
+    return min(start, begun), max(end, over)
+
+
 def first_view(
     span: tuple[int, int] | None,
     finding: FindingGroupPayload | None,
+    incident: IncidentRowPayload | None = None,
     *,
     named: str = "",
     axis: Axis = "time",
@@ -53,18 +62,19 @@ def first_view(
 ) -> FirstView:
     """Return what a timeline shows first.
 
-    `span` is the range that its address gives, `named` the key of the finding that it gives, and `follow` whether it
-    follows the live edge. `finding` is that finding, or, where the address gives neither, the gravest one of the most
-    prominent incident; None if there is none. `live` is the last time that is known of a live source.
+    `span` is the range that its address gives, `named` the key of the finding that it gives, `incident` the incident
+    that is shown alone, and `follow` whether it follows the live edge. `finding` is that finding, or the gravest one of
+    that incident, or, where the address gives none of these, the gravest one of the most prominent incident; None if
+    there is none. `live` is the last time that is known of a live source.
 
     A range that is asked for is kept. Otherwise a live source shows its last minute, and everything else the time
-    around the finding, which ends soon after what was observed.
+    around the finding, or that of the incident, which ends soon after what was observed.
     """
-    if live is not None and (follow or (span is None and not named)):
+    if live is not None and (follow or (span is None and not named and incident is None)):
         width = span[1] - span[0] if span else _MINUTE
         return {"start": live - width * 9 // 10, "end": live + width // 10, "finding": named, "follow": True}
     if span is None and finding is not None:
-        (first, last), named = finding["ranges"][axis], finding["key"]
+        (first, last), named = around(finding, incident, axis), finding["key"]
         # As `rangeOf` in js/state/ranges.js: what led to it, instead of time that has not come.
         late = max(0, last - live - (last - first) // 10) if live is not None and axis == "time" else 0
         span = first - late, last - late

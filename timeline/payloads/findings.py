@@ -271,10 +271,17 @@ class SilencedPayload(TypedDict):
     silence: int | None  # SilencePayload.id
 
 
-class SymptomRowPayload(TypedDict):
-    """What one cause did that one rule found about one anchor, in a row of the list of incidents."""
+class RangesPayload(TypedDict):
+    """In which range of time a timeline shows a finding on each of its axes: the first and the last µs since 1970."""
 
-    id: str  # of the incident that the symptom is by itself
+    time: tuple[int, int]
+    order: tuple[int, int]  # of the order of changes, where only these take room
+
+
+class ListedPayload(TypedDict):
+    """What rows of lists have of incidents and of symptoms alike."""
+
+    id: str  # of a symptom: of the incident that it is by itself
     rule: str
     title: str
     severity: Severity
@@ -291,43 +298,32 @@ class SymptomRowPayload(TypedDict):
     effect_text: str
     actors: list[str]
     worst: str  # the id of the gravest finding
+
+
+class SymptomRowPayload(ListedPayload):
+    """What one cause did that one rule found about one anchor, in a row of the list of incidents."""
+
     silenced: bool  # a silence takes it out: it counts in no severity and no title
 
 
-class IncidentRowPayload(TypedDict):
+class IncidentRowPayload(ListedPayload):
     """A row of the list of incidents. Its rule and its anchor are those of its gravest symptom. It is ongoing if an
     occurrence had not ended when the source ended; of a cluster that is watched also if the last one ended less than
     five minutes ago."""
 
-    id: str
     source: int
-    rule: str
     rules: list[str]  # of all of its symptoms
-    title: str
-    severity: Severity
     verdict: VerdictName  # of the gravest finding
-    status: Literal["suspected", "confirmed"]
-    state: IncidentState
-    anchor: AnchorPayload
     anchored_in: list[str]  # the namespaces of the anchors of all of its symptoms
-    subjects: int
-    names: list[str]  # of the first subjects
-    findings: int
-    occurrences: int
-    start: int
-    end: int
     times: list[int]  # when the latest occurrences began, 256 at most
-    effect: Literal["none", "possible", "observed"]
-    effect_text: str
+    ranges: RangesPayload  # of what is near the first occurrence of its gravest symptom, if others are far apart
     root: str  # what it begins with, in words; "" where nothing proves that
     symptoms: list[SymptomRowPayload]  # the gravest first, 20 at most
     symptoms_total: int
     cause: str  # what is behind it, and for how many of its findings; "" where nothing proves a cause
     caused: str  # the id of the finding that this cause is of; "" without a cause
-    actors: list[str]
     advice: list[str]
     roots: list[int]  # WindowPayload's `focus` parameters that bring its subjects to the top
-    worst: str  # the id of the gravest finding
     acknowledged: AcknowledgementPayload | None
     silenced: SilencedPayload | None
     url: str
@@ -358,13 +354,6 @@ class IncidentsPayload(TypedDict):
     acknowledged_findings: int  # of all of these
 
 
-class RangesPayload(TypedDict):
-    """In which range of time a timeline shows a finding on each of its axes: the first and the last µs since 1970."""
-
-    time: tuple[int, int]
-    order: tuple[int, int]  # of the order of changes, where only these take room
-
-
 class FindingGroupPayload(TypedDict):
     """This is a row of the list of findings: one occurrence, together with all subjects that it concerned alike."""
 
@@ -388,6 +377,7 @@ class FindingGroupPayload(TypedDict):
     url: str  # the page of its first finding; "" in a report
     acknowledged: AcknowledgementPayload | None  # None unless all of its findings are acknowledged
     incidents: list[str]  # the incidents that it belongs to, which is one unless its subjects have several causes
+    symptoms: list[str]  # the ids of the symptoms of these that it belongs to
     findings: list[FindingPayload]
 
 

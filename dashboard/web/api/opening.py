@@ -17,6 +17,7 @@ from dashboard.web.api.answers import Number, Time, in_order, json_response
 from timeline.layout.opening import Axis, OpeningPayload, first_view, prominence
 from timeline.payloads.findings import FindingGroupPayload, IncidentsPayload, IncidentState
 from timeline.queries.filters import SourceIncidentFilter
+from timeline.queries.incidents import finding as finding_page
 from timeline.queries.incidents import lists
 from timeline.queries.incidents.findings import findings
 from timeline.queries.sources import live as live_sources
@@ -78,13 +79,18 @@ def opening(
     if is_live and not begun:
         span = None
     finding: FindingGroupPayload | None = None
+    incident = next(iter(lists.incidents_with(source_id, list(filter(None, [address.incident])))), None)
     if address.finding:
         finding = next(iter(findings(source_id, key=address.finding)["findings"]), None)
+    elif incident:
+        key = finding_page.first_key(source_id, incident["worst"])
+        finding = next(iter(findings(source_id, key=key)["findings"]), None) if key else None
     elif span is None and not (is_live and begun):
         finding = _first_of(source_id, address, incidents)
     view = first_view(
         span,
         finding,
+        incident if finding and not address.finding else None,
         named=address.finding,
         axis=address.axis,
         follow=address.follow,
@@ -100,7 +106,7 @@ def opening(
         "overview": overview,
         "incidents": incidents,
         "finding": finding,
-        "findings": _of_its_incident(source_id, finding, incidents),
+        "findings": _of_its_incident(source_id, address, finding, incidents),
         "window": window,
         "lanes": LANES,
     }
@@ -119,8 +125,11 @@ def _first_of(source_id: int, address: Address, incidents: IncidentsPayload) -> 
     return rows[0] if rows else None
 
 
-def _of_its_incident(source_id: int, finding: FindingGroupPayload | None, incidents: IncidentsPayload) -> Any:
+def _of_its_incident(
+    source_id: int, address: Address, finding: FindingGroupPayload | None, incidents: IncidentsPayload
+) -> Any:
     """Return the first page of the findings of the incident that the page opens with a finding, if it is listed."""
     listed = {each["id"] for each in incidents["incidents"]}
-    opened = next((each for each in finding["incidents"] if each in listed), None) if finding else None
+    named = finding["incidents"] if finding else []
+    opened = address.incident if address.incident in named else next((each for each in named if each in listed), None)
     return findings(source_id, FindingFilter(incident=opened), limit=_ROWS) if opened else None

@@ -19,13 +19,13 @@ from timeline.layout.outline import SLICES
 from timeline.models import Incident, Track
 from timeline.payloads import documents
 from timeline.queries.changes import before, measuring
-from timeline.queries.filters import NOT_KNOWN, Key
+from timeline.queries.filters import NOT_KNOWN
 from timeline.queries.incidents import scoping
 from timeline.queries.sources import coverage as coverage_queries
 from timeline.queries.sources import extents
 from timeline.queries.window import overview as overview_queries
 from timeline.queries.window import windows
-from timeline.queries.window.view import FindingFilter, View
+from timeline.queries.window.view import View
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -37,6 +37,7 @@ _SHOWN = (
     "axis",
     "group",
     "focus",
+    "incident",
     "lane",
     "finding",
     "arrows",
@@ -50,16 +51,10 @@ _MARKDOWN = "text/markdown"
 class Asked(View):
     """What is in the report, by parameters of the address."""
 
-    incident: Key = ""
-
     @property
     def object(self) -> int | None:
         """Return the number of the root owner to which the report is narrowed; None for all."""
         return self.scope if self.focus is None else self.focus
-
-    def findings(self) -> FindingFilter:
-        """Return the filter of the findings in the report."""
-        return super().findings().but(incident=self.incident)
 
 
 @needs.to_read("viewer", action="report", posted=True)

@@ -32,13 +32,13 @@ def test_the_pod_is_highlighted_within_its_job_and_the_moment_marked(page: Page)
 def test_the_incidents_of_the_job_of_the_object_are_listed_and_the_chip_brings_back_all(page: Page) -> None:
     opened(page, f"{ALERTED}07:52:20Z")
     first = "Service ring was away under 3 Pods, 2 times"
-    expect(page.locator("#findings-count")).to_have_text("2 incidents · 5 findings")
-    expect(page.locator(".incident.open h3")).to_have_text(first)
+    expect(page.locator("#findings-count")).to_have_text("1 incident · 2 symptoms · 5 findings")
+    expect(page.locator(".incident.open h3")).to_contain_text(first)
     expect(page.locator(".finding.selected")).to_be_visible()
     expect(page).to_have_url(re.compile(r"focus=\d+"))  # which the report of the view takes, too
     page.get_by_role("button", name="Remove the filter focus: Job ring").click()
-    expect(page.locator("#findings-count")).to_have_text("6 incidents · 10 findings")
-    expect(page.locator(".incident h3").first).to_have_text(first)  # of the object that the link names
+    expect(page.locator("#findings-count")).to_have_text("4 incidents · 6 symptoms · 10 findings")
+    expect(page.locator(".incident h3").first).to_contain_text(first)  # of the object that the link names
     expect(page).not_to_have_url(re.compile("focus="))
     page.goto("/go?namespace=vol-restart&kind=po&name=ring-steady-0")
     expect(page.locator(".finding.selected")).to_contain_text("Service ring was away")

@@ -186,5 +186,14 @@ def test_the_number_of_queries_does_not_depend_on_what_is_in_it(
     monkeypatch.setattr(report, "EXPLAINED", 1)  # what changed before an incident takes some queries for each of them
     for rows in (1, 3):
         monkeypatch.setattr(report, "ROWS", rows)
-        with django_assert_max_num_queries(35 + 12):
+        with django_assert_max_num_queries(36 + 12):
             report_of(client, sample)
+
+
+def test_of_one_incident_it_opens_with_the_lane_that_this_begins_with(client: Client, sample: Source) -> None:
+    held = Incident.objects.get(source=sample, rules__contains=["lease-contention"])
+    html, data = report_of(client, sample, f"incident={held.identity}")
+    assert data["window"]["lanes"][0]["name"] == "volcano"
+    assert data["window"]["lanes_total"] < report_of(client, sample)[1]["window"]["lanes_total"]
+    assert f'data-search="incident={held.identity}&amp;' in html
+    assert data["view"]["start"] < data["incidents"][0]["start"] < data["incidents"][0]["end"] < data["view"]["end"]

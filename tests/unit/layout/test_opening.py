@@ -2,8 +2,8 @@
 
 from timeline.layout.opening import first_view
 from timeline.payloads.documents import timestamp
-from timeline.payloads.findings import FindingGroupPayload
-from timeline.payloads.incidents.ranges import ranges
+from timeline.payloads.findings import FindingGroupPayload, IncidentRowPayload
+from timeline.payloads.incidents.ranges import of_incident, ranges
 
 FINDING: FindingGroupPayload = {"key": "a" * 16, "ranges": {"time": (10, 20), "order": (14, 16)}}  # type: ignore[typeddict-item]
 KEY = FINDING["key"]
@@ -19,6 +19,27 @@ def test_a_recording_opens_around_a_finding_on_either_axis() -> None:
     }
     assert first_view(None, None) == {"start": None, "end": None, "finding": "", "follow": False}
     assert first_view(None, None, named=KEY) == {"start": None, "end": None, "finding": KEY, "follow": False}
+
+
+def test_an_incident_that_is_shown_alone_is_shown_with_its_finding() -> None:
+    incident: IncidentRowPayload = {"ranges": {"time": (2, 15), "order": (3, 14)}}  # type: ignore[typeddict-item]
+    assert first_view(None, FINDING, incident) == {"start": 2, "end": 16, "finding": KEY, "follow": False}
+    assert first_view(None, FINDING, incident, axis="order")["start"] == 3
+    assert first_view((1, 2), FINDING, incident)["end"] == 2
+    assert first_view(None, FINDING, incident, live=90_000_000)["follow"] is False
+
+
+def test_of_an_incident_that_happened_again_much_later_one_time_is_shown() -> None:
+    minute = 60_000_000
+    times = [each * minute for each in (10, 11, 30, 31, 33, 60)]
+
+    def shown(around: int) -> tuple[int, int]:
+        start, end = of_incident(times, 61 * minute, around * minute)["order"]
+        return start // minute, end // minute
+
+    assert [shown(around) for around in (10, 11, 31, 60)] == [(10, 11), (10, 11), (30, 33), (60, 61)]
+    assert shown(2) == (2, 2)  # an earlier one than the latest, which are known
+    assert of_incident(times[:2], 11 * minute, times[0])["time"] == (times[0] - minute // 10, times[1] + minute // 10)
 
 
 def test_a_range_that_is_asked_for_is_kept() -> None:

@@ -143,8 +143,8 @@ def test_it_begins_with_a_sentence_over_all_incidents_and_a_paragraph_for_each(w
     ) in summary
     assert (
         "Lease volcano went from one to the other. Since 2026-11-21 07:51:47.041 UTC (40.4 s), written by kubectl "
-        "(admin): harm is possible (for example: only one of the two can schedule); "
-        "ongoing when the recording ends. Details"
+        "(admin), leader-election of vc-sched-head (admin): harm is possible (for example: only one of the two can "
+        "schedule); ongoing when the recording ends. Details"
     ) in summary
     assert "info: " not in summary[: summary.index("2 more incidents without harm. Details")]
     headings = re.findall(
@@ -303,3 +303,12 @@ def test_an_occurrence_of_two_incidents_is_shown_once() -> None:
     key = first.rows[0]["key"]
     assert html.count(f'id="finding-{key}"') == 1
     assert "shown with another incident" in words(html)
+
+
+def test_it_says_which_lane_an_incident_begins_with(written: str) -> None:
+    held = json.loads(
+        re.findall(r'<script id="held" type="application/json">(.*?)</script>', written, flags=re.DOTALL)[0]
+    )
+    (gone,) = (each["id"] for each in held["incidents"] if each["rule"] == "service-gap")
+    assert held["beginnings"][gone] == "Service/vol-restart/ring"
+    assert set(held["beginnings"]) == {each["id"] for each in held["incidents"]}

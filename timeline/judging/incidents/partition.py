@@ -12,7 +12,7 @@ from typing import NamedTuple
 from timeline.core.entries import Change, Level
 from timeline.history.lifelines import Name, name_of
 from timeline.judging.coverage.lines import LinkNeeds, line, need
-from timeline.judging.findings import Finding, Link, Occurrence, Part, Proof, Status, digest, joined
+from timeline.judging.findings import Finding, Link, Occurrence, Part, Proof, Root, Status, digest, joined
 from timeline.judging.incidents import subjects
 from timeline.judging.verdicts import Verdict
 
@@ -118,10 +118,39 @@ def _episode(of_it: Iterable[Piece]) -> Episode:
     pieces = tuple(of_it)
     if links := joined(link for each in pieces for link in each.links):
         root = min(links, key=lambda each: (each.root, each.names, each.key))
-        return Episode(digest("root", root.root.name, *root.names), root, pieces)
+        return Episode(_of_root(root), root, pieces)
     if causes := [each.cause for each in pieces if each.cause]:
-        return Episode(digest("late", *min(causes)), None, pieces)
+        return Episode(_of_cause(min(causes)), None, pieces)
     return Episode(min(subjects.identity(each.rule, each.anchor) for each in pieces), None, pieces)
+
+
+def _of_root(root: Link) -> str:
+    return digest("root", root.root.name, *root.names)
+
+
+def _of_cause(cause: tuple[str, ...]) -> str:
+    return digest("late", *cause)
+
+
+def beginning(pieces: Iterable[Piece], identity: str) -> Name | None:
+    """Return the object that an incident with some of these occurrences begins with: the Lease that was lost, or the
+    object that was missing, came late or was removed. None if it begins with none of these."""
+    for each in pieces:
+        if each.cause and _of_cause(each.cause) == identity:
+            return Name(*each.cause)
+        for link in each.links:
+            if _of_root(link) == identity:
+                return _object(link)
+    return None
+
+
+def _object(root: Link) -> Name | None:
+    match root.root:
+        case Root.LOST_LEASE | Root.CONFIGURATION:
+            return Name("coordination.k8s.io", "Lease", *root.names)
+        case Root.MISSING:
+            return Name(*root.names)
+    return None  # old copies are no object
 
 
 def _shared(each: Occurrence) -> Iterator[Proof]:

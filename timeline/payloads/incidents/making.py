@@ -26,7 +26,7 @@ from timeline.payloads.findings import (
     SymptomRowPayload,
     VerdictName,
 )
-from timeline.payloads.incidents import advice
+from timeline.payloads.incidents import advice, ranges
 from timeline.payloads.incidents import symptoms as of_symptoms
 from timeline.payloads.incidents.occurrences import rank
 from timeline.payloads.incidents.symptoms import Part, Symptom, anchor_payload, symptoms_of
@@ -46,6 +46,7 @@ class InView(NamedTuple):
     findings: int
     occurrences: int
     rows: list[FindingGroupPayload]  # the gravest of these occurrences
+    beginning: Name | None = None  # the object that it begins with; None where that is not read
 
 
 class Harm(NamedTuple):
@@ -133,8 +134,7 @@ class Incident:
     @property
     def names(self) -> list[str]:
         """The names of the first subjects of the gravest symptoms."""
-        found = (name for each in self.symptoms for name in each.names)
-        return list(islice(dict.fromkeys(found), of_symptoms.NAMES))
+        return list(islice(dict.fromkeys(name for each in self.symptoms for name in each.names), of_symptoms.NAMES))
 
     @cached_property
     def findings(self) -> list[str]:
@@ -322,6 +322,7 @@ def row(each: Incident, verdict: VerdictName) -> IncidentRowPayload:
         "start": each.first,
         "end": each.last,
         "times": each.times,
+        "ranges": ranges.of_incident(each.times, each.last, each.gravest.first),
         "effect": shown["effect"],
         "effect_text": shown["effect_text"],
         "root": each.root,

@@ -12,6 +12,7 @@ from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Name
 from timeline.judging.findings import Finding, Occurrence, Part, digest
 from timeline.judging.incidents.partition import Piece, pieces_of
+from timeline.judging.incidents.subjects import identity
 from timeline.payloads import documents
 from timeline.payloads.documents import proof_payload, proofs
 from timeline.payloads.findings import FindingGroupPayload, FindingPayload, IncidentRowPayload
@@ -174,6 +175,7 @@ def _row(key: str, alike: list[_Member], page: str) -> OccurrenceRow:
         "url": f"{page}{document['id']}/" if page else "",
         "acknowledged": None,
         "incidents": sorted({place for *_, place in alike}),
+        "symptoms": sorted({identity(document["rule"], one.anchor) for _, one, _ in alike if one.anchor}),
         "findings": [member.document for _, member, _ in alike],
     }
     return OccurrenceRow(payload, [(member.subject, one) for one, member, _ in alike], _namespaces(alike))

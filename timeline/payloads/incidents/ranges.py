@@ -6,11 +6,13 @@ The module is pure. Times are microseconds since 1970, UTC.
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from timeline.core.entries import microseconds
 from timeline.payloads.findings import RangesPayload
 
+_APART = 300_000_000  # µs without a new occurrence after which an incident counts as having happened again
 _LEAST = 20_000  # µs that a finding takes on a timeline
 _BEFORE, _AFTER = 1.9, 5.8  # room on both sides as multiples of that; more after it, where the consequences are
 
@@ -22,6 +24,18 @@ def ranges(first: int, last: int, proof: Sequence[Any]) -> RangesPayload:
     length = max(end - start, _LEAST)
     around = max(0, round(start - _BEFORE * length)), round(end + _AFTER * length)
     return {"time": around, "order": (max(0, start - length // 2), end + length // 2)}
+
+
+def of_incident(times: Sequence[int], end: int, around: int) -> RangesPayload:
+    """Return the ranges in which a timeline shows an incident whose occurrences began at these times and ended at
+    `end`. If some of them are far apart, these are the ranges of those that began near the time `around`."""
+    near = sorted({around, *times})
+    at = near.index(around)
+    earlier, later = pairwise(reversed(near[: at + 1])), pairwise(near[at:])
+    before = next((each for each, other in earlier if each - other > _APART), near[0])
+    after = next((each for each, other in later if other - each > _APART), end)
+    room = max((after - before) // 10, _LEAST)
+    return {"time": (max(0, before - room), after + room), "order": (before, after)}
 
 
 def bounds(first: int, last: int, proof: Sequence[Any]) -> tuple[int, int, int, int]:

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from timeline.core.actors import KIND as ACTOR
+from timeline.layout import lanes
 from timeline.models import Finding, Source, Track
-from timeline.payloads.findings import FindingPayload, ObjectPayload
+from timeline.payloads.findings import FindingPayload, IncidentRowPayload, ObjectPayload
 from timeline.payloads.incidents.ranges import bounds
 from timeline.payloads.objects import FindingPagePayload, OccurrencePayload
 from timeline.payloads.windows import Columns
@@ -12,7 +14,9 @@ from timeline.queries.people.acknowledgements import acknowledged
 from timeline.queries.window.view import View
 from timeline.queries.window.windows import window
 
-_LANES = 6  # the most lanes that are drawn
+_LANES = 6  # the most lanes that are drawn of a finding
+_REACHED = 8  # the most lanes that are drawn of an incident
+_WIDER = 10  # how many times the range of an occurrence is drawn at most, so that the occurrence is still seen
 
 
 def finding(source_id: int, identity: str) -> FindingPagePayload:
@@ -31,6 +35,12 @@ def finding(source_id: int, identity: str) -> FindingPagePayload:
         "objects": [life(each, source_id, _role(each, row, document)) for each in named],
         "acknowledged": acknowledged(source_id, [identity]).get(identity),
     }
+
+
+def first_key(source_id: int, identity: str) -> str:
+    """Return the key of the first occurrence of a finding in the list of findings; "" if there is no such finding."""
+    found = Finding.objects.filter(source=source_id, identity=identity)
+    return found.values_list("occurrences__0__group", flat=True).first() or ""
 
 
 def _occurrence(source: Source, each: dict[str, Any]) -> OccurrencePayload:
@@ -65,13 +75,49 @@ def columns(source_id: int, shown: FindingPagePayload, at: OccurrencePayload) ->
     It has the lanes of the proof, and those of some of the other objects that the finding names, in the order in which
     they began.
     """
-    start, *_, end = bounds(at["start"], at["end"], at["proof"])
-    room = max((end - start) * 2 // 5, 20_000)
-    start, end = start - room, end + room
-    order = {each["track"]: index for index, each in enumerate(at["proof"])}
-    roles = ("subject", "other", "proof", "affected")
-    objects = sorted(shown["objects"], key=lambda each: (order.get(each["track"], 99), roles.index(each["role"])))
-    keys = list(dict.fromkeys(lane_key(each["object"]) for each in objects))[:_LANES]
+    start, end = _around(at)
+    keys = _lanes(shown, at)
     pins = [key for key in dict.fromkeys(lane_key(each["object"]) for each in shown["objects"]) if key in keys]
     view = View(pins=tuple(pins), finding=at["key"])
     return window(source_id, max(0, start), end, limit=0, view=view), start, end
+
+
+def of_incident(
+    source_id: int, incident: IncidentRowPayload, worst: FindingPagePayload, at: OccurrencePayload
+) -> tuple[Columns, int, int, int]:
+    """Return the drawing of an incident, with one occurrence of its gravest finding: its columns, its range of time in
+    microseconds since 1970, and how many further lanes the incident reached.
+
+    The lane that the incident begins with comes first, then those of the occurrence, of what its symptoms are about,
+    and others that it reached. The range is that of the occurrence if this is a small part of that of the incident.
+    """
+    start, end = _around(at)
+    begun, over = min(start, incident["ranges"]["time"][0]), max(end, incident["ranges"]["time"][1])
+    if over - begun <= _WIDER * (end - start):
+        start, end = begun, over
+    reached = window(source_id, max(0, start), end, limit=_REACHED, view=View(incident=incident["id"]))
+    keys = [each["key"] for each in reached["lanes"]]
+    anchors = (each["anchor"] for each in incident["symptoms"])
+    about = [
+        lanes.lane_key(each["group"], each["kind"], each["namespace"], each["name"])
+        for each in anchors
+        if each["kind"] != ACTOR
+    ]
+    pins = tuple(dict.fromkeys([*keys[:1], *_lanes(worst, at), *about, *keys]))[:_REACHED]
+    columns = window(source_id, max(0, start), end, limit=0, view=View(pins=pins, finding=at["key"]))
+    return columns, start, end, max(0, reached["lanes_total"] - len(columns["lanes"]))
+
+
+def _around(at: OccurrencePayload) -> tuple[int, int]:
+    """Return the range of time in which an occurrence is drawn."""
+    start, *_, end = bounds(at["start"], at["end"], at["proof"])
+    room = max((end - start) * 2 // 5, 20_000)
+    return start - room, end + room
+
+
+def _lanes(shown: FindingPagePayload, at: OccurrencePayload) -> list[str]:
+    """Return the keys of the lanes that are drawn of an occurrence, those of its proof first."""
+    order = {each["track"]: index for index, each in enumerate(at["proof"])}
+    roles = ("subject", "other", "proof", "affected")
+    objects = sorted(shown["objects"], key=lambda each: (order.get(each["track"], 99), roles.index(each["role"])))
+    return list(dict.fromkeys(lane_key(each["object"]) for each in objects))[:_LANES]

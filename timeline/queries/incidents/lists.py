@@ -25,6 +25,7 @@ from timeline.payloads.findings import (
     SymptomRowPayload,
     VerdictName,
 )
+from timeline.payloads.incidents import ranges
 from timeline.payloads.incidents.making import SHOWN, Harm, harms_of, title
 from timeline.queries.filters import IncidentFilter
 from timeline.queries.incidents.filters import GRAVEST, HARMLESS, RECENT, happening, known, matching
@@ -277,6 +278,9 @@ def _payload(
         "start": microseconds(row.first),
         "end": microseconds(row.last),
         "times": row.times,
+        "ranges": ranges.of_incident(
+            row.times, microseconds(row.last), microseconds(symptoms[0].first if symptoms else row.first)
+        ),
         "effect": shown.effect,  # type: ignore[typeddict-item]
         "effect_text": shown.effect_text,
         "root": row.root,

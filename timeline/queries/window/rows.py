@@ -82,11 +82,12 @@ class Rows:
             with connection.cursor() as cursor:
                 cursor.execute(found.sql, found.params)
                 self._values["meant"] = [lane for (lane,) in cursor]
-        if view.rule or view.severity:
+        named = bool(view.rule or view.severity or view.incident)
+        if named:
             self._lanes += " AND lane = ANY(%(concerned)s)"
         elif view.scope is not None:
             self._lanes += " AND (root = %(focus)s OR lane = ANY(%(concerned)s))"
-        if view.rule or view.severity or view.scope is not None:
+        if named or view.scope is not None:
             self._values["concerned"] = self._concerned(source, start, end)
         self._values["reach"], living = _tide(source, start, end)
         lived = f"{_OVERLAPS if living < SPARSE else _LIVED}{' AND changed >= %(start)s' if view.active else ''}"
@@ -232,7 +233,10 @@ class Rows:
     def _concerned(self, source: Source, start: int, end: int) -> list[int]:
         """Return the lanes that are named by findings that match the filter. For a group alone, these are only findings
         between the two times (µs)."""
-        matching = self._view.findings().occurrences(source.pk)
+        wanted = self._view.findings()
+        if self._view.incident:  # of all that it reached, the lanes are chosen by these
+            wanted = wanted.but(kinds=(), namespace="", name="")
+        matching = wanted.occurrences(source.pk)
         if self._view.scope is not None and not self._view.searching:
             matching = matching.filter(first__lte=moment(end), last__gte=moment(start))
         shown = matching.values_list("tracks", flat=True)

@@ -99,6 +99,7 @@ class View(ObjectFilter):
     focus: Number | None = None  # Track.root: the root owner whose group comes first
     scope: Number | None = None  # Track.root: only this root owner, what it owns, and what their findings name
     finding: Key = ""  # the selected row of the list of findings, whose arrows are always drawn
+    incident: Key = ""  # only what the findings of this incident name; what it begins with comes first
     open: Listed = ()  # keys of strips
     closed: Listed = ()  # keys of groups
     pins: Listed = ()  # keys of lanes
@@ -115,11 +116,11 @@ class View(ObjectFilter):
     def searching(self) -> bool:
         """Return whether the view asks for certain objects, so that their lanes are shown instead of strips."""
         named = self.name or self.kind or self.node or self.image
-        return bool(named or self.rule or self.severity or self.actor)
+        return bool(named or self.rule or self.severity or self.actor or self.incident)
 
     def findings(self) -> FindingFilter:
         """Return the filter of the findings in the view."""
-        return FindingFilter(**self.narrowing(), scope=self.scope)
+        return FindingFilter(**self.narrowing(), scope=self.scope, incident=self.incident)
 
     def shown_families(self, source: Source) -> list[str]:
         """Return the families that are shown: those that are asked for, or those of the source."""

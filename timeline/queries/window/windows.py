@@ -19,7 +19,7 @@ from timeline.layout.phases import Reading, lifeline_of, spans_and_events, thinn
 from timeline.models import Source, Track
 from timeline.payloads.windows import ScopePayload, WindowPayload
 from timeline.queries.arrays import array
-from timeline.queries.incidents import occurrences
+from timeline.queries.incidents import beginnings, occurrences
 from timeline.queries.objects.views import views_of
 from timeline.queries.sources.extents import extent
 from timeline.queries.sources.gaps import gaps
@@ -52,6 +52,8 @@ def window(
     """
     view = view or View()
     source = Source.objects.only(*_NEEDED).get(pk=source_id)
+    if view.incident:  # also Leases and other noise that its findings name
+        view = view.but(noise=True, focus=beginnings.focus(source_id, view.incident))
     first, last = extent(source)
     start = first if start is None else start
     end = max(start, last if end is None else end)  # a default end may be before a given start

@@ -53,7 +53,7 @@ const notices = new Notices({ announce, onRetry: () => (loader.payload ? refresh
 const selection = new Selection({ store, list, announce, onFailed: failed, onCome: () => drawSoon(), onChosen: () => (reveal.wanted = "finding") });
 const panel = new IncidentsPanel({ store, selection });
 const minimap = new Minimap({ store, onMove: (range) => store.set(range, { push: "moved" }) });
-const filters = new Filters({ store });
+const filters = new Filters({ store, incident: (id) => list.get(id) });
 const loader = new Loader({
   windows: new Windows(source), store, place, focus: () => selection.selected?.focus ?? store.focus, keep: () => logs.keeping(),
   onLoading: () => figure.setAttribute("aria-busy", "true"), onLoaded, onFailed: failed,
@@ -135,7 +135,7 @@ function draw(onlyMoved = false) {
   minimap.move(store.view());
   panel.draw(list, {
     open: selection.open, view: store.view(), selected: store.finding, held: store.arrows, births: birthsOf(payload, selection.selected),
-    filtered: store.filtered().length > 0 || store.focus !== "", hidden: store.hidden, now: live ? store.bounds.last : null,
+    filtered: store.filtered().length > 0 || store.focus !== "", hidden: store.hidden, alone: store.incident, now: live ? store.bounds.last : null,
   }, onlyMoved && payload !== null);
   if (onlyMoved && payload) return;
   filters.draw();
@@ -233,7 +233,7 @@ export async function outline(given = null) {
 }
 
 /** Returns the filter and the arrangement of lanes as one text, to compare windows and lists by. */
-const arranged = () => JSON.stringify([filterOf(store), ...["group", "open", "closed", "unfold", "pins", "focus", "hidden"].map((name) => store[name])]);
+const arranged = () => JSON.stringify([filterOf(store), ...["group", "open", "closed", "unfold", "pins", "focus", "incident", "hidden"].map((name) => store[name])]);
 const asked = arranged();
 
 /** Asks the server what the page shows first, and shows it. */
@@ -249,8 +249,7 @@ export async function start() {
     return failed(error);
   }
   const { offset } = store;
-  logs.begin();
-  await loader.load();
+  logs.begin(), await loader.load();
   if (offset && loader.payload) lanes.scrollTo(offset);
   listing.soon();
 }

@@ -20,6 +20,7 @@ ENGINE = ENGINE / "jobs-watch"
 STORE = ROOT / "dashboard/static/dashboard/js/state/store.js"
 pytestmark = pytest.mark.django_db
 AWAY = "131d605c1f1d7aac"  # the finding that the Service ring was away
+GONE = "abab8ebf9f3f484b"  # its incident
 RANGE = {"start": 1795247520740000, "end": 1795247521200000}
 
 
@@ -52,7 +53,7 @@ def agree(client: Client, source: Source, found: dict[str, Any], address: dict[s
     if found["window"]:
         asked: dict[str, Any] = {**narrowing, "fold": 1, "limit": found["lanes"], "scope": scope}
         asked["focus"] = finding["focus"] if finding else scope
-        for given, names in ((address, ("noise", "group", "closed")), (view, ("start", "end", "finding"))):
+        for given, names in ((address, ("noise", "group", "closed", "incident")), (view, ("start", "end", "finding"))):
             asked |= {name: given[name] for name in names if name in given}
         asked = {name: value for name, value in asked.items() if value is not None}
         assert found["window"] == asked_of(client, source, "window", **asked)
@@ -69,12 +70,27 @@ def agree(client: Client, source: Source, found: dict[str, Any], address: dict[s
         {"rule": "nothing-has-it"},
         {"namespace": "vol-restart", "name": "ring", "severity": "warning"},
         {"focus": "1", "closed": "1"},
+        {"incident": GONE},
+        {"incident": GONE, "finding": AWAY, **RANGE},
+        {"incident": "0" * 16},
     ],
 )
 def test_the_parts_are_what_the_single_operations_answer(
     client: Client, sample: Source, address: dict[str, Any]
 ) -> None:
     agree(client, sample, opening(client, sample, **address), address)
+
+
+def test_an_incident_alone_is_shown_with_all_its_occurrences_and_its_gravest_finding(
+    client: Client, sample: Source
+) -> None:
+    found = opening(client, sample, incident=GONE)
+    (incident,) = (each for each in found["incidents"]["incidents"] if each["id"] == GONE)
+    view = found["view"]
+    assert view["start"] < incident["start"] and incident["end"] < view["end"]
+    assert incident["worst"] in {each["id"] for each in found["finding"]["findings"]}
+    assert found["findings"]["total"] == 4
+    assert found["window"]["groups"][0]["label"] == "ring"
 
 
 @pytest.mark.parametrize("most", [100, 2])  # incidents that come with the opening

@@ -13,7 +13,7 @@ from tests.properties import examples
 from timeline.core.entries import Entry, Observation
 from timeline.history.lifelines import Name
 from timeline.judging.findings import Finding, Root
-from timeline.judging.incidents.partition import Episode, Piece, episodes, pieces_of
+from timeline.judging.incidents.partition import Episode, Piece, beginning, episodes, pieces_of
 
 STALE, LOST = DATA / "causes/stale-jobs.jsonl.zst", DATA / "causes/lease-lost.jsonl.zst"
 FAMILIES, JOBS = DATA / "engine/families.jsonl.zst", DATA / "engine/jobs.jsonl.zst"
@@ -114,6 +114,28 @@ def test_less_evidence_only_splits(path: Path) -> None:
     whole = about(episodes_of(found(path)))
     for part in about(episodes_of(less)):
         assert any(part <= each for each in whole)
+
+
+@pytest.mark.parametrize(
+    ("path", "root", "begins"),
+    [
+        (LOST, Root.LOST_LEASE, Name("coordination.k8s.io", "Lease", "kube-system", "kube-controller-manager")),
+        (SAMPLE, Root.CONFIGURATION, Name("coordination.k8s.io", "Lease", "volcano-system", "volcano")),
+        (STALE, Root.OLD_COPIES, None),
+    ],
+)
+def test_an_incident_begins_with_the_object_of_its_root(path: Path, root: Root, begins: Name | None) -> None:
+    (identity,) = {each.identity for each in episodes_of(found(path)) if each.root and each.root.root is root}
+    assert beginning((piece for each in found(path) for piece in pieces_of(each)), identity) == begins
+
+
+def test_an_incident_begins_with_what_was_removed_or_came_late() -> None:
+    (gone,) = {
+        each.identity for each in episodes_of(found(SAMPLE)) if {one.rule for one in each.pieces} & {"service-gap"}
+    }
+    pieces = [piece for each in found(SAMPLE) for piece in pieces_of(each)]
+    assert beginning(pieces, gone) == Name("", "Service", "vol-restart", "ring")
+    assert beginning(pieces, "0" * 16) is None
 
 
 def test_what_merely_stood_connects_nothing() -> None:

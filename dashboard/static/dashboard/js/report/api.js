@@ -3,9 +3,12 @@
 import { isOf } from "../state/actors.js";
 import { eventsOf } from "../state/events.js";
 import { findingMatches, objectMatches } from "../state/matching.js";
+import { counted } from "../state/ordering.js";
 import { inRange } from "../state/ranges.js";
 
-const embedded = JSON.parse(document.getElementById("held").textContent); // {view that is shown first, overview, window of all lanes that it draws, incidents, findings, families of their subjects by key}
+const embedded = JSON.parse(document.getElementById("held").textContent); // {view that is shown first, overview, window of all lanes that it draws, incidents, keys of the lanes that they begin with, findings, families of their subjects by key}
+
+const ABOUT = new URLSearchParams(document.body.dataset.search).get("incident"); // the only incident of the report, which has reached all of its lanes
 
 /** Returns what the report shows first, unless the address says it. */
 export const opening = async () => ({ view: location.hash.includes("=") ? {} : embedded.view });
@@ -36,7 +39,8 @@ export async function incidents(_, { severity, root, start = 0, end = Infinity, 
   const groups = (await findings(0, filter)).findings.filter((group) => inScope(group, root) && inRange(group, { start, end }));
   const ids = new Set(groups.flatMap((group) => group.incidents));
   const found = embedded.incidents.filter((one) => ids.has(one.id) && (!severity || one.severity === severity));
-  return { incidents: found, order: "time", next: null, total: found.length, findings: found.reduce((sum, one) => sum + one.findings, 0), acknowledged: 0, acknowledged_findings: 0, silenced: 0 };
+  const { symptoms, findings: total } = counted(found);
+  return { incidents: found, order: "time", next: null, total: found.length, symptoms, findings: total, acknowledged: 0, silenced: 0 };
 }
 
 export const incident = async (_, id) => embedded.incidents.find((one) => one.id === id);
@@ -100,19 +104,24 @@ function lanesOf({ bars, holes, shades, arrows }, groups) {
   return found;
 }
 
-/** Returns the indices of the lanes that match a query, in order: first the group in focus, then the groups of the selected finding, then the others. */
+/** Returns the group of the lane with which an incident begins; undefined where the report does not say it. */
+const beginningOf = ({ lanes }, id) => lanes.find(({ key }) => key === embedded.beginnings[id])?.group;
+
+/** Returns the indices of the lanes that match a query, in order: first the group in focus, or with which an incident begins that is shown alone, then the groups of the selected finding, then the others. */
 async function matching(all, heading, question) {
-  const { start, end, rule, severity, actor, active, focus, scope, finding } = question;
+  const { start, end, rule, severity, actor, active, focus, scope, finding, incident: alone } = question;
   const { lanes, bars, births, marks } = all;
   const alive = new Set(bars.lane.filter((_, i) => inRange({ start: bars.start[i], end: bars.end[i] }, question)));
   const changed = new Set([births, marks].flatMap(({ lane, time }) => lane.filter((_, i) => time[i] >= start && time[i] <= end)));
   const concerned = rule || severity ? lanesOf(all, (await findings(0, { rule, severity })).findings) : null;
   const own = scope ? lanesOf(all, embedded.findings.filter((group) => inRange(group, question) && inScope(group, scope))) : null;
+  const reached = alone && alone !== ABOUT ? lanesOf(all, embedded.findings.filter((group) => group.incidents.includes(alone))) : null;
+  const first = alone ? beginningOf(all, alone) : String(focus);
   const written = new Set([bars, births, marks].flatMap(({ lane, actor: by }) => lane.filter((_, i) => isOf(all, by[i], actor))));
   const found = lanes.flatMap((lane, i) =>
-    (alive.has(i) && (!actor || written.has(i)) && (!own || lane.group === scope || own.has(i)) && (!active || changed.has(i)) && (!concerned || concerned.has(i)) && objectMatches(lane, { ...question, noise: true }) ? [i] : []));
-  const proof = new Set([...lanesOf(all, embedded.findings.filter(({ key }) => key === finding))].map((i) => lanes[i]?.group));
-  const rank = (i) => (lanes[i].group === String(focus) ? 0 : proof.has(lanes[i].group) ? 1 : 2);
+    (alive.has(i) && (!actor || written.has(i)) && (!own || lane.group === scope || own.has(i)) && (!active || changed.has(i)) && (!concerned || concerned.has(i)) && (!reached || reached.has(i)) && objectMatches(lane, { ...question, noise: true }) ? [i] : []));
+  const proof = new Set([...lanesOf(all, alone ? [] : embedded.findings.filter(({ key }) => key === finding))].map((i) => lanes[i]?.group));
+  const rank = (i) => (lanes[i].group === first ? 0 : proof.has(lanes[i].group) ? 1 : 2);
   const ordered = found.sort((a, b) => rank(a) - rank(b)); // the sort is stable
   const headings = [...new Set(ordered.map(heading))];
   return question.group === "owner" ? ordered : ordered.sort((a, b) => headings.indexOf(heading(a)) - headings.indexOf(heading(b)));
@@ -125,12 +134,12 @@ function scopeOf({ lanes, groups }, root) {
 }
 
 /** Returns {quiet, folded}: the indices of lanes that are drawn without colour, and those of them that a view folds, as the server decides it. */
-function still({ lanes, bars, births, marks, ...all }, { start, end, finding, fold, name, rule, severity, active, actor, scope }) {
+function still({ lanes, bars, births, marks, ...all }, { start, end, finding, fold, name, rule, severity, active, actor, scope, incident: alone }) {
   const changed = new Set([births, marks].flatMap(({ lane, time }) => lane.filter((_, i) => time[i] >= start && time[i] <= end)));
   bars.lane.forEach((lane, i) => bars.start[i] >= start && bars.start[i] <= end && changed.add(lane));
   const named = lanesOf({ bars, ...all }, embedded.findings.filter((group) => group.key === finding || inRange(group, { start, end })));
   const quiet = new Set(lanes.flatMap((lane, i) => (!named.has(i) && (lane.furniture || !changed.has(i)) ? [i] : [])));
-  return { quiet, folded: fold && !(name || rule || severity || active || actor || scope) ? quiet : new Set() };
+  return { quiet, folded: fold && !(name || rule || severity || active || actor || scope || alone) ? quiet : new Set() };
 }
 
 const HEADINGS = { owner: "group", kind: "family", namespace: "namespace", actor: "creator" };
@@ -156,7 +165,7 @@ export class Windows {
     const page = rows.slice(offset, offset + limit);
     const shown = [...pinned, ...page.filter((lane) => !closed.includes(heading(lane)))];
     const lanes = new Map(shown.map((lane, i) => [lane, i]));
-    const filtered = ["kinds", "namespace", "name", "rule", "severity", "actor", "active"].some((name) => String(question[name] || ""));
+    const filtered = ["kinds", "namespace", "name", "rule", "severity", "actor", "active", "incident"].some((name) => String(question[name] || ""));
     const groups = [...new Set(page.map(heading))].map((key) => {
       const own = found.filter((lane) => heading(lane) === key);
       const known = group === "owner" ? all.groups.find((one) => one.key === key) : { key, short: "", label: key || (group === "actor" ? "not known" : "cluster"), namespace: "", track: null };

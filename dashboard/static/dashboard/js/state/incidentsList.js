@@ -2,7 +2,7 @@
 // the DOM.
 
 import { Numbers } from "./numbers.js";
-import { counted, earliest, newest } from "./ordering.js";
+import { ORDERS, counted, earliest, symptomsOf } from "./ordering.js";
 import { happensIn, inRange } from "./ranges.js";
 import { Rows } from "./rows.js";
 import { narrowing } from "./store.js";
@@ -32,7 +32,7 @@ export class IncidentsList {
     this.ask = ask;
     this.rows = new Rows(ask.findings);
     this.about = ""; // the track of the object that a link names: its incidents come first
-    this.all = { incidents: 0, findings: 0 }; // how many match the filter, acknowledged or not
+    this.all = { incidents: 0, symptoms: 0, findings: 0 }; // how many match the filter, acknowledged or not
     this.hidden = { acknowledged: 0, silenced: 0 }; // how many further ones match
     this.known = false; // whether the first page has come
   }
@@ -93,11 +93,11 @@ export class IncidentsList {
     return true;
   }
 
-  /** Takes a page of the server, or of one of the last release, which counts no findings of what is acknowledged. */
-  #take({ incidents, next, total, findings, order, acknowledged, acknowledged_findings = 0, silenced }) {
-    this.#before = this.rows.before = order === "newest" ? newest : earliest;
+  /** Takes a page of the server, or of one of the last release, which counts no symptoms. */
+  #take({ incidents, next, total, symptoms = total, findings, order, acknowledged, acknowledged_symptoms = acknowledged, acknowledged_findings = 0, silenced }) {
+    this.#before = this.rows.before = ORDERS[order] ?? earliest;
     this.#next = next;
-    this.all = { incidents: total + acknowledged, findings: findings + acknowledged_findings };
+    this.all = { incidents: total + acknowledged, symptoms: symptoms + acknowledged_symptoms, findings: findings + acknowledged_findings };
     this.hidden = { acknowledged, silenced };
     this.known = true;
     for (const incident of incidents) {
@@ -112,6 +112,11 @@ export class IncidentsList {
     this.#incidents.set(incident.id, incident);
     this.#sorted = null;
     this.#numbers.give(incident.id, number);
+  }
+
+  /** Returns a loaded incident, which need not be in the list. */
+  get(id) {
+    return this.#incidents.get(id);
   }
 
   /** Returns whether an incident is in the list. */
@@ -160,7 +165,7 @@ export class IncidentsList {
     try {
       const page = await this.ask.incidents({ ...JSON.parse(this.#filter), ...range });
       if (looked !== this.#looked) return false;
-      this.#seen = { counts: { incidents: page.total, findings: page.findings }, ids: new Set(page.incidents.map(({ id }) => id)) };
+      this.#seen = { counts: { incidents: page.total, symptoms: page.symptoms ?? page.total, findings: page.findings }, ids: new Set(page.incidents.map(({ id }) => id)) };
       for (const incident of page.incidents) this.#keep(incident);
       return true;
     } catch (error) {
@@ -189,20 +194,24 @@ export class IncidentsList {
   }
 
   /** Keeps a finding, and the first page of the findings of its incident if there is one. */
-  hold(group, page) {
+  hold(group, page, preferred = "") {
     this.rows.hold(group);
-    if (page) this.rows.take(this.incidentOf(group.key), page);
+    if (page) this.rows.take(this.incidentOf(group.key, preferred), page);
   }
 
   /** Loads the incident of a loaded finding if it is not loaded, and its first findings. */
-  async bringIncident(key) {
-    const id = this.incidentOf(key);
+  async bringIncident(key, preferred = "") {
+    const id = this.incidentOf(key, preferred);
     if (!id) return;
-    if (!this.#incidents.has(id)) {
-      this.#guests.add(id);
-      this.#keep(await this.ask.incident(id));
-    }
+    await this.bring(id);
     await this.rows.of(id);
+  }
+
+  /** Loads an incident if it is not loaded. */
+  async bring(id) {
+    if (this.#incidents.has(id)) return;
+    this.#guests.add(id);
+    this.#keep(await this.ask.incident(id));
   }
 
   // -- changes of a live source ---------------------------------------------------------------------------------------------
@@ -213,7 +222,8 @@ export class IncidentsList {
     const before = this.#incidents.get(incident.id);
     this.#looked = "";
     this.#keep(incident);
-    this.all = { incidents: this.all.incidents + (before ? 0 : 1), findings: this.all.findings + incident.findings - (before?.findings ?? 0) };
+    this.#count(incident, 1);
+    if (before) this.#count(before, -1);
     return !before;
   }
 
@@ -223,7 +233,13 @@ export class IncidentsList {
     if (!before) return;
     this.#incidents.delete(id);
     this.#sorted = null;
-    this.all = { incidents: this.all.incidents - 1, findings: this.all.findings - before.findings };
+    this.#count(before, -1);
+  }
+
+  /** Counts an incident `by` 1 more or, by -1, no more. */
+  #count(incident, by) {
+    const { incidents, symptoms, findings } = this.all;
+    this.all = { incidents: incidents + by, symptoms: symptoms + by * symptomsOf(incident), findings: findings + by * incident.findings };
   }
 
   /** Inserts or replaces a finding. */

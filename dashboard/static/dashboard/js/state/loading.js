@@ -33,7 +33,7 @@ export class Loader {
     const { offset, limit } = this.place();
     const { group, open, closed, pins, finding, unfold } = store;
     const { state, ...filter } = filterOf(store); // windows have no states
-    return { ...store.view(), offset, limit, ...filter, group, open, closed, pins, finding, fold: true, unfold, keep: this.keep(), focus: this.focus(), scope: store.focus };
+    return { ...store.view(), offset, limit, ...filter, group, open, closed, pins, finding, fold: true, unfold, keep: this.keep(), focus: this.focus(), scope: store.focus, incident: store.incident };
   }
 
   #view(asked) {

@@ -13,5 +13,14 @@ export const earliest = (one, other) => one.start - other.start || rank(one) - r
 /** Orders a live source: the latest comes first. */
 export const newest = (one, other) => other.end - one.end || rank(one) - rank(other) || (keyOf(one) < keyOf(other) ? -1 : 1);
 
-/** Returns how many incidents these are, and how many findings they have. */
-export const counted = (incidents) => ({ incidents: incidents.length, findings: incidents.reduce((sum, { findings }) => sum + findings, 0) });
+/** The orders of lists by the names that the server gives them. */
+export const ORDERS = { newest, time: earliest, gravest };
+
+/** Returns how many incidents these are, and how many symptoms and findings they have. */
+export function counted(incidents) {
+  const sum = (of) => incidents.reduce((all, one) => all + of(one), 0);
+  return { incidents: incidents.length, symptoms: sum(symptomsOf), findings: sum(({ findings }) => findings) };
+}
+
+/** Returns how many symptoms an incident has; one of the last release does not say it, and has one. */
+export const symptomsOf = ({ symptoms_total: total = 1 }) => total;

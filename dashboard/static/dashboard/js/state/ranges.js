@@ -13,6 +13,12 @@ export function rangeOf({ ranges, start, end }, axis = "time", last = Infinity) 
   return { start: from - by, end: until - by };
 }
 
+/** Returns the range in which an axis shows an incident, with a finding of it. */
+export function rangeAround(group, incident, axis = "time") {
+  const own = rangeOf(group, "order"), whole = rangeOf(incident, axis);
+  return { start: Math.min(own.start, whole.start), end: Math.max(own.end, whole.end) };
+}
+
 /** Returns whether something with a start and an end (µs) overlaps a range. */
 export const inRange = ({ start, end }, range) => start <= range.end && end >= range.start;
 

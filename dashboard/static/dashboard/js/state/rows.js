@@ -3,6 +3,7 @@
 import { earliest, gravest } from "./ordering.js";
 
 const ROWS = 50; // findings of an incident that are loaded at once
+const MOST = 500; // findings among which one of a symptom is looked for
 
 export class Rows {
   #rows = new Map(); // id of an incident → {groups, next, coming, stale}: its loaded findings, the cursor of the next ones, a promise, and whether they are out of date
@@ -92,6 +93,16 @@ export class Rows {
     const { findings: [group] } = await this.ask({ incident: id, order: "gravest", limit: 1 });
     if (group) await this.bring([group.key]);
     return group ?? null;
+  }
+
+  /** Returns the most severe finding of a symptom of an incident, or null. If none of its findings is loaded, this one is. */
+  async gravestOf(id, { id: symptom, rule }) {
+    const first = (groups) => groups.filter((group) => group.symptoms?.includes(symptom)).sort(gravest)[0] ?? null;
+    const known = first(await this.of(id));
+    if (known) return known;
+    const found = first((await this.ask({ incident: id, rule, limit: MOST })).findings);
+    if (found) this.hold(found);
+    return found;
   }
 
   /** Inserts or replaces a finding of incidents whose findings are loaded. */

@@ -1,7 +1,7 @@
 // This module selects a finding: from the list, by stepping through it, or by a link. It does not use the DOM.
 
 import { incidentFilterOf } from "./loading.js";
-import { rangeOf } from "./ranges.js";
+import { rangeAround, rangeOf } from "./ranges.js";
 
 const SOON = 150; // ms without a change of the view before the incidents in it are asked for
 
@@ -21,7 +21,7 @@ export class Selection {
 
   /** Returns the id of the open incident, which is that of the selected finding. */
   get open() {
-    return this.list.incidentOf(this.store.finding, this.#incident);
+    return this.list.incidentOf(this.store.finding, this.#incident || this.store.incident);
   }
 
   /** Loads the incidents that match the filter, and the findings that the address names, as far as the opening of the page has not brought them. Resolves with whether the list was loaded anew; rejects with an ApiError. */
@@ -29,9 +29,10 @@ export class Selection {
     const { store, list } = this;
     list.about = store.about;
     const fresh = await list.load(incidentFilterOf(store), incidents);
-    if (finding) list.hold(finding, findings);
+    if (finding) list.hold(finding, findings, store.incident);
     await list.rows.bring([store.finding, ...store.arrows]);
-    await list.bringIncident(store.finding);
+    await list.bringIncident(store.finding, store.incident);
+    if (store.incident) await list.bring(store.incident);
     return fresh;
   }
 
@@ -74,7 +75,8 @@ export class Selection {
     if (!group) return;
     this.onChosen();
     const closed = store.closed.filter((other) => other !== String(group.focus));
-    store.set({ finding: key, offset: 0, closed, ...rangeOf(group, "time", store.bounds?.last), ...changes }, { push: store.finding !== key || changes.axis !== undefined });
+    const incident = group.incidents.includes(store.incident) ? store.incident : ""; // of another one, not all lanes may be shown
+    store.set({ finding: key, offset: 0, closed, incident, ...rangeOf(group, "time", store.bounds?.last), ...changes }, { push: store.finding !== key || changes.axis !== undefined || changes.incident !== undefined });
     this.announce(group.summary);
     this.#come(async () => (await list.bringIncident(key), true));
   }
@@ -89,7 +91,34 @@ export class Selection {
   async toggle(id) {
     if (this.open === id) return this.store.set({ finding: "" }, { push: true });
     await this.#come(async () => {
-      const group = await this.list.rows.gravest(id);
+      const group = await this.#gravest(id);
+      this.#incident = id;
+      if (group) this.select(group.key);
+      return true;
+    });
+  }
+
+  /** Returns the most severe finding of the gravest symptom of an incident, or null. */
+  async #gravest(id) {
+    const { rows } = this.list, [first] = this.list.get(id)?.symptoms ?? [];
+    return (first && (await rows.gravestOf(id, first))) ?? rows.gravest(id);
+  }
+
+  /** Shows an incident alone, with its most severe finding; all lanes again if it is shown alone. */
+  async alone(id) {
+    if (this.store.incident === id) return this.store.set({ incident: "", offset: 0 }, { push: true });
+    await this.#come(async () => {
+      const group = await this.#gravest(id);
+      this.#incident = id;
+      if (group) this.select(group.key, { incident: id, ...rangeAround(group, this.list.get(id), this.store.axis) });
+      return true;
+    });
+  }
+
+  /** Selects the most severe finding of a symptom of an incident. */
+  async symptom(id, symptom) {
+    await this.#come(async () => {
+      const group = await this.list.rows.gravestOf(id, symptom);
       this.#incident = id;
       if (group) this.select(group.key);
       return true;

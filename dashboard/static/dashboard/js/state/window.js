@@ -80,8 +80,8 @@ export function foldedIn({ quiet, furniture }) {
   return [quiet ? `${number(quiet)} without a change` : "", rest].filter(Boolean).join(" · ");
 }
 
-/** Returns the words that count incidents and their findings on every page, such as "3 incidents · 12 findings". */
-export const countsOf = ({ incidents, findings }) => `${plural(incidents, "incident")} · ${plural(findings, "finding")}`;
+/** Returns the words that count incidents on every page, such as "1 incident · 13 symptoms · 50 findings". */
+export const countsOf = ({ incidents, symptoms, findings }) => `${plural(incidents, "incident")} · ${plural(symptoms, "symptom")} · ${plural(findings, "finding")}`;
 
 /** Returns a description of the figure for screen readers. `counts` are those of the incidents in view. */
 export function summary(payload, view, selected, counts) {

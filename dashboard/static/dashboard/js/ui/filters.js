@@ -29,8 +29,9 @@ export class Filters {
   #known = {}; // values of terms of a search
   #scope = ""; // the name of the object to which lanes and incidents are limited
 
-  constructor({ store }) {
-    this.store = store;
+  /** `incident(id)` returns a loaded incident. */
+  constructor({ store, incident }) {
+    Object.assign(this, { store, incident });
     this.name = byId("filter-name");
     const take = () => {
       clearTimeout(this.#timer);
@@ -47,7 +48,7 @@ export class Filters {
       const name = target.closest("[data-clear]")?.dataset.clear;
       if (name === undefined) return;
       clearTimeout(this.#timer);
-      if (name === "focus") store.set({ focus: "", offset: 0 }, { push: true });
+      if (name === "focus" || name === "incident") store.set({ [name]: "", offset: 0 }, { push: true });
       else store.clear(name || null);
       byId("filter-open").focus();
     });
@@ -97,13 +98,14 @@ export class Filters {
     byId("filter-active").checked = store.active;
     byId("filter-clear").disabled = active.length === 0;
     byId("filter-open").classList.toggle("on", active.some((name) => name !== "kinds" && name !== "namespace"));
-    const written = [...(store.focus ? [["focus", `focus: ${this.#scope || "one object"}`]] : []), ...active.map((name) => [name, WORDS[name](store[name])])];
+    const alone = store.incident ? [["incident", `incident: ${this.incident(store.incident)?.title ?? "one incident"}`]] : [];
+    const written = [...alone, ...(store.focus ? [["focus", `focus: ${this.#scope || "one object"}`]] : []), ...active.map((name) => [name, WORDS[name](store[name])])];
     const bar = byId("filtered");
     if (bar.dataset.written === JSON.stringify(written)) return;
     bar.dataset.written = JSON.stringify(written);
     bar.hidden = written.length === 0;
     bar.replaceChildren(
-      ...written.map(([name, words]) => el("button", { type: "button", class: "token", "data-clear": name, "aria-label": `Remove the filter ${words}` }, words, el("span", { "aria-hidden": "true" }, "✕"))),
+      ...written.map(([name, words]) => el("button", { type: "button", class: `token ${name}`, title: words, "data-clear": name, "aria-label": `Remove the filter ${words}` }, words, el("span", { "aria-hidden": "true" }, "✕"))),
       ...(active.length > 1 ? [el("button", { type: "button", class: "token all", "data-clear": "" }, "Clear all")] : []));
   }
 }

@@ -21,9 +21,12 @@ export class IncidentsPanel {
     this.panel = byId("findings");
     this.list = byId("finding-list");
     this.onMore = () => selection.more();
+    this.symptoms = []; // of the open incident
     const acts = { // by the attribute of the control
       more: this.onMore,
       moreRows: (id) => selection.moreRows(id),
+      alone: (id) => selection.alone(id),
+      symptom: (id) => selection.symptom(selection.open, this.symptoms.find((each) => each.id === id)),
       clear: () => store.clear(),
       hidden: () => store.set({ hidden: !store.hidden }, { push: true }),
       hold: (key) => store.toggle("arrows", key),
@@ -40,7 +43,7 @@ export class IncidentsPanel {
       const finding = target.closest("[data-finding]")?.dataset.finding;
       if (finding) return selection.select(finding);
       const incident = target.closest("[data-incident]")?.dataset.incident;
-      if (incident && !target.closest(".rows")) selection.toggle(incident);
+      if (incident && !target.closest(".rows, .symptom-list")) selection.toggle(incident);
     });
     this.panel.addEventListener("scroll", () => this.#nearEnd() && this.onMore(), { passive: true });
   }
@@ -57,19 +60,20 @@ export class IncidentsPanel {
     else this.#draw(list, options);
   }
 
-  #draw(list, { open, view, selected, held, births, filtered, hidden, now = null }) {
+  #draw(list, { open, view, selected, held, births, filtered, hidden, alone, now = null }) {
     const { inside, outside, counts } = list.divide(view);
     byId("findings-count").textContent = list.known ? countsOf(list.all) : "";
     this.#noteHidden(list.hidden, hidden);
     const shown = open ? list.rows.shown(open, selected) : null;
+    this.symptoms = list.get(open)?.symptoms ?? [];
     const ids = (incidents) => incidents.map(({ id }) => id).join();
-    const state = [ids(inside), ids(outside), list.incidents, open, selected, shown?.groups, shown?.groups.length, shown?.more, held.join(), this.#wordsOf(births), list.more, filtered, countsOf(counts), list.known, zone()];
+    const state = [ids(inside), ids(outside), list.incidents, open, alone, selected, shown?.groups, shown?.groups.length, shown?.more, held.join(), this.#wordsOf(births), list.more, filtered, countsOf(counts), list.known, zone()];
     if (state.every((part, i) => part === this.#drawn[i])) return;
-    const moved = selected !== this.#drawn[4] || (open === this.#drawn[3] && Boolean(shown) !== Boolean(this.#drawn[5]));
+    const moved = selected !== this.#drawn[5] || (open === this.#drawn[3] && Boolean(shown) !== Boolean(this.#drawn[6]));
     this.#drawn = state;
     if (!list.known) return; // the placeholder stays
     const focused = this.list.contains(document.activeElement) ? this.#nameOf(document.activeElement) : null;
-    const options = { selected, held, births, now };
+    const options = { selected, held, births, now, alone };
     const items = (incidents) => incidents.map((incident) => this.#item(incident, { number: list.number(incident.id), open: incident.id === open, shown: incident.id === open ? shown : null, options }));
     const part = (words) => el("li", { class: "part" }, words);
     const anchor = this.#anchor();
@@ -94,7 +98,7 @@ export class IncidentsPanel {
 
   /** Returns the row of an incident. A row with the same content is kept, with the user's selection and focus in it. */
   #item(incident, { number, open, shown, options }) {
-    const from = [zone(), incident, open, ...(open ? [shown?.groups, shown?.groups.length, shown?.more, options.selected, options.held.join(), this.#wordsOf(options.births)] : [])];
+    const from = [zone(), incident, open, ...(open ? [shown?.groups, shown?.groups.length, shown?.more, options.selected, options.alone, options.held.join(), this.#wordsOf(options.births)] : [])];
     const old = this.#items.get(incident.id);
     if (old && old.from.length === from.length && from.every((part, i) => part === old.from[i])) return old.item;
     const item = row(incident, { number, open, shown, options });
@@ -149,7 +153,7 @@ export class IncidentsPanel {
   /** Returns a CSS selector of the control that has the focus. */
   #nameOf(element) {
     const finding = element.closest("[data-finding]")?.dataset.finding, incident = element.closest("[data-incident]")?.dataset.incident;
-    const part = element.dataset.hold ? "[data-hold]" : element.dataset.order ? "[data-order]" : finding ? "h4 button" : "h3 button";
+    const part = element.dataset.hold ? "[data-hold]" : element.dataset.order ? "[data-order]" : "alone" in element.dataset ? "[data-alone]" : element.dataset.symptom ? `[data-symptom="${CSS.escape(element.dataset.symptom)}"]` : finding ? "h4 button" : "h3 button";
     const item = finding ? `[data-finding="${CSS.escape(finding)}"]` : `[data-incident="${CSS.escape(incident ?? "")}"]`;
     return `${item} ${part}`;
   }
@@ -159,7 +163,7 @@ export class IncidentsPanel {
     const { panel } = this;
     const from = (element) => element.getBoundingClientRect().top - panel.getBoundingClientRect().top + panel.scrollTop;
     const incident = item.closest(".incident");
-    const first = item.previousElementSibling ? item : incident; // the title of the incident is above its first finding
+    const first = item.previousElementSibling ? item : (item.closest(".symptom") ?? incident); // the title of the incident, or of its symptom, is above its first finding
     const top = from(first) - panel.firstElementChild.offsetHeight, bottom = from(item) + item.offsetHeight - panel.clientHeight;
     if (panel.scrollTop > top) panel.scrollTop = top;
     else if (panel.scrollTop < bottom) panel.scrollTop = Math.min(top, bottom);

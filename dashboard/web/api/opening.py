@@ -35,14 +35,14 @@ class Address(View):
     """The parameters of the address of the page on which its first view depends; its `focus` is the scope."""
 
     axis: Axis = "time"
-    hidden: bool = False  # whether incidents that somebody knows of are listed
+    hidden: bool = False  # whether incidents that somebody knows of, or that do no harm, are listed
     state: Literal[IncidentState, ""] = ""  # only incidents that go on, or that are over
     follow: bool = False
 
     @property
     def incidents(self) -> SourceIncidentFilter:
         """Return the filter of the incidents that the page lists."""
-        known = SourceIncidentFilter(acknowledged=self.hidden, silenced=self.hidden)
+        known = SourceIncidentFilter(acknowledged=self.hidden, silenced=self.hidden, harmless=self.hidden)
         return known.but(**self.narrowing(), root=self.focus, state=self.state)
 
 

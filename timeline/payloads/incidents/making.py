@@ -94,7 +94,7 @@ class Incident:
         """What it begins with, as the beginning of a sentence; "" if nothing proves that."""
         if not any(each.links for each in self._pieces):
             return ""
-        return _root([each.root for each in self.episodes if each.root and each.identity == self.id])
+        return _root([each for each in self.episodes if each.root and each.identity == self.id])
 
     @cached_property
     def title(self) -> str:
@@ -275,13 +275,14 @@ def _anchors(names: Collection[Name]) -> str:
     return f"{len(names)} {kinds.pop()}s" if len(kinds) == 1 else f"{len(names)} objects"
 
 
-def _root(links: Sequence[Link]) -> str:
-    """Return what these links state, of which each begins an episode, as the beginning of a sentence."""
+def _root(found: Sequence[Episode]) -> str:
+    """Return what these episodes begin with, which have one root, as the beginning of a sentence."""
+    links = [each.root for each in found if each.root]
     if not links:
         return ""
     times = f", {len(links)} times" if len(links) > 1 else ""
-    longest = max(link.until - link.since for link in links)
-    lasted = times or f" for {duration(longest)}"
+    acted = max(_end(each) - min(piece.first for piece in each.pieces) for each in found)
+    lasted = times or f" for {duration(acted)}"
     match links[0]:
         case Link(root=Root.LOST_LEASE, names=(_, name)):
             return f"The old holder of Lease {name} went on writing after it had lost it{lasted}"
@@ -290,8 +291,12 @@ def _root(links: Sequence[Link]) -> str:
         case Link(root=Root.OLD_COPIES, names=(component, _, kind)):
             return f"{component} acted on old copies of {kind}s{lasted}"
         case Link(names=(_, kind, _, name)):
-            return f"{kind} {name} was missing{lasted}"
+            return f"{kind} {name} was missing{times or f' for {duration(links[0].until - links[0].since)}'}"
     raise ValueError(f"there is no such root: {links[0]}")
+
+
+def _end(each: Episode) -> int:
+    return max(piece.last for piece in each.pieces)
 
 
 def words(title: str, names: Sequence[str], actors: Sequence[str]) -> str:
@@ -389,6 +394,6 @@ def payload(each: Incident) -> IncidentPayload:
 def _episode(each: Episode) -> EpisodePayload:
     return {
         "first_time": documents.timestamp(min(piece.first for piece in each.pieces)),
-        "last_time": documents.timestamp(max(piece.last for piece in each.pieces)),
+        "last_time": documents.timestamp(_end(each)),
         "findings": list(dict.fromkeys(piece.finding for piece in each.pieces)),
     }

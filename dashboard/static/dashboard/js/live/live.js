@@ -148,7 +148,7 @@ function concerns({ family, lane }) {
 }
 
 /** Returns whether the list shows only some incidents, so that the server has to say whether it shows a changed one. */
-const chosen = (incidents) => store.filtered().length > 0 || store.focus !== "" || (!store.hidden && incidents.some(({ acknowledged, silenced }) => acknowledged || silenced));
+const chosen = (incidents) => store.filtered().length > 0 || store.focus !== "" || (!store.hidden && incidents.some((each) => each.acknowledged || each.silenced || (each.severity === "info" && each.effect === "none")));
 
 function takeFindings({ findings, gone, incidents, incidents_gone: lost }) {
   const fresh = findings.filter((group) => !seen.has(group.key) && !list.knows(group));

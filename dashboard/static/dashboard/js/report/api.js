@@ -35,12 +35,13 @@ function inScope(group, root) {
 }
 
 /** Returns the incidents of the findings that match the filter, all in one page. */
-export async function incidents(_, { severity, root, start = 0, end = Infinity, ...filter }) {
+export async function incidents(_, { severity, root, harmless, start = 0, end = Infinity, ...filter }) {
   const groups = (await findings(0, filter)).findings.filter((group) => inScope(group, root) && inRange(group, { start, end }));
   const ids = new Set(groups.flatMap((group) => group.incidents));
-  const found = embedded.incidents.filter((one) => ids.has(one.id) && (!severity || one.severity === severity));
+  const every = embedded.incidents.filter((one) => ids.has(one.id) && (!severity || one.severity === severity));
+  const found = every.filter((one) => harmless || severity === "info" || one.severity !== "info" || one.effect !== "none");
   const { symptoms, findings: total } = counted(found);
-  return { incidents: found, order: "time", next: null, total: found.length, symptoms, findings: total, acknowledged: 0, silenced: 0 };
+  return { incidents: found, order: "time", next: null, total: found.length, symptoms, findings: total, acknowledged: 0, silenced: 0, harmless: every.length - found.length };
 }
 
 export const incident = async (_, id) => embedded.incidents.find((one) => one.id === id);

@@ -33,7 +33,7 @@ export class IncidentsList {
     this.rows = new Rows(ask.findings);
     this.about = ""; // the track of the object that a link names: its incidents come first
     this.all = { incidents: 0, symptoms: 0, findings: 0 }; // how many match the filter, acknowledged or not
-    this.hidden = { acknowledged: 0, silenced: 0 }; // how many further ones match
+    this.hidden = { acknowledged: 0, silenced: 0, harmless: 0 }; // how many further ones match
     this.known = false; // whether the first page has come
   }
 
@@ -94,11 +94,11 @@ export class IncidentsList {
   }
 
   /** Takes a page of the server, or of one of the last release, which counts no symptoms. */
-  #take({ incidents, next, total, symptoms = total, findings, order, acknowledged, acknowledged_symptoms = acknowledged, acknowledged_findings = 0, silenced }) {
+  #take({ incidents, next, total, symptoms = total, findings, order, acknowledged, acknowledged_symptoms = acknowledged, acknowledged_findings = 0, silenced, harmless = 0 }) {
     this.#before = this.rows.before = ORDERS[order] ?? earliest;
     this.#next = next;
     this.all = { incidents: total + acknowledged, symptoms: symptoms + acknowledged_symptoms, findings: findings + acknowledged_findings };
-    this.hidden = { acknowledged, silenced };
+    this.hidden = { acknowledged, silenced, harmless };
     this.known = true;
     for (const incident of incidents) {
       const at = this.#paged++;

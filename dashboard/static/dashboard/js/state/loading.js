@@ -7,10 +7,10 @@ const LONGEST = 500; // ms after which one is loaded even if the view goes on ch
 const SETTLED = 400; // ms without a change after which the lanes are updated, if the view has moved inside the loaded window
 const MOVED = 0.25; // the part of its width by which the view has to move for that
 
-/** Returns the filter of incidents: that of the store, the scope, and whether those that somebody knows of are shown. */
+/** Returns the filter of incidents: that of the store, the scope, and whether those are shown that somebody knows of or that do no harm. */
 export function incidentFilterOf(store) {
-  const { focus, hidden, state } = store;
-  return { ...narrowing(store), state, root: focus, acknowledged: hidden ? 1 : 0, silenced: hidden ? 1 : 0, limit: 100 };
+  const { focus, state } = store, hidden = store.hidden ? 1 : 0;
+  return { ...narrowing(store), state, root: focus, harmless: hidden, acknowledged: hidden, silenced: hidden, limit: 100 };
 }
 
 export class Loader {

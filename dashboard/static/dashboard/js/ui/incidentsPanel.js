@@ -50,7 +50,7 @@ export class IncidentsPanel {
 
   /**
    * Draws the list. `open` is the id of the open incident, `view` the visible range, `births` the creation numbers by time (µs),
-   * `filtered` whether a filter or a scope is on, `hidden` whether acknowledged and silenced incidents are shown, and `now` the
+   * `filtered` whether a filter or a scope is on, `hidden` whether acknowledged, silenced and harmless incidents are shown, and `now` the
    * current time (µs) of a live source. If only the view has `moved`, the list is drawn when it rests: it reads where its rows are, for
    * which the browser has to compute the layout of the page.
    */
@@ -118,12 +118,13 @@ export class IncidentsPanel {
     for (const [id, { item }] of this.#items) if (!wanted.has(item)) this.#items.delete(id);
   }
 
-  /** Says how many incidents are hidden because somebody knows of them, with a button that shows them. */
-  #noteHidden({ acknowledged, silenced }, shown) {
-    const words = [acknowledged ? `${thousands(acknowledged)} acknowledged` : "", silenced ? `${thousands(silenced)} silenced` : ""].filter(Boolean).join(" · ");
+  /** Says how many incidents are hidden because somebody knows of them or they do no harm, with a button that shows them. */
+  #noteHidden(hidden, shown) {
+    const named = [[hidden.harmless, "without harm"], [hidden.acknowledged, "acknowledged"], [hidden.silenced, "silenced"]];
+    const words = named.filter(([count]) => count).map(([count, word]) => `${thousands(count)} ${word}`).join(" · ");
     const note = byId("hidden-incidents");
     note.hidden = !words && !shown;
-    const written = shown ? "Acknowledged and silenced incidents are shown." : `${words}, not listed.`;
+    const written = shown ? "Incidents without harm, acknowledged and silenced ones are shown." : `${words}, not listed.`;
     if (note.dataset.written === written) return;
     note.dataset.written = written;
     note.replaceChildren(el("span", {}, written), el("button", { type: "button", class: "link", "data-hidden": "" }, shown ? "Hide" : "Show"));
@@ -169,9 +170,10 @@ export class IncidentsPanel {
     else if (panel.scrollTop < bottom) panel.scrollTop = Math.min(top, bottom);
   }
 
-  #none(filtered, { acknowledged, silenced }) {
+  #none(filtered, { acknowledged, silenced, harmless }) {
     if (filtered) return el("li", { class: "nothing" }, el("h3", {}, "No incident matches the filter"), el("p", {}, el("button", { type: "button", class: "button", "data-clear": "" }, "Clear the filter")));
     if (acknowledged + silenced) return el("li", { class: "nothing" }, el("h3", {}, `${plural(acknowledged + silenced, "incident")} that somebody knows of, and no other`));
+    if (harmless) return el("li", { class: "nothing" }, el("h3", {}, `No incident did harm, ${thousands(harmless)} did none`));
     return el("li", { class: "nothing" }, el("h3", {}, "No ordering violation found"),
       el("p", {}, document.body.dataset.live ? "No rule that can be judged has found a violation so far. Kinds that are not watched are not judged."
         : "No rule that can judge this recording found a violation. Kinds that were not recorded were not judged."));

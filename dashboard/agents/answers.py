@@ -24,6 +24,8 @@ _CUTS = ((2000, 1000), (1000, 200), (500, 60), (300, 20), (200, 8), (100, 3), (6
 _LINES = 120  # the most lines of a difference
 _TIMES = {"start", "end", "first", "last", "at", "created"}  # fields of payloads that are microseconds since 1970
 _ADDRESSES = {"url", "timeline"}
+_DRAWN = ("times", "roots", "silenced")  # fields of incidents that only drawings need
+_IN_FULL = ("names", "actors", "effect", "effect_text")  # fields of symptoms that their gravest finding has, too
 
 
 class Answer(TypedDict):
@@ -116,6 +118,12 @@ class _Cut:
 def without(payload: Payload, *fields: str) -> Payload:
     """Return a payload without some of its fields."""
     return {name: value for name, value in payload.items() if name not in fields}
+
+
+def in_short(row: Payload, symptoms: int) -> Payload:
+    """Return an incident with its first symptoms in short, and without what only drawings need."""
+    listed = row["symptoms"][:symptoms] if row["symptoms_total"] > 1 else []
+    return {**without(row, *_DRAWN), "symptoms": [without(each, *_IN_FULL) for each in listed]}
 
 
 def occurrence(row: Payload) -> Payload:

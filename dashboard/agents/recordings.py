@@ -88,6 +88,9 @@ class Recordings:
         for row in self._incidents:
             if row["id"] == identity:
                 return dict(row)
+        for each in self._analysis.incidents():  # what was an incident of its own is a symptom of one now
+            if identity in {symptom.id for symptom in each.symptoms}:
+                return await self.incident(source, each.id)
         raise QuestionRefused("No such incident. The recording has none with this id.")
 
     async def findings(self, source: int, asked: Parameters) -> Payload:

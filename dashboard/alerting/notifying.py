@@ -11,17 +11,17 @@ from django.db.models import Q
 from django.utils import timezone
 
 from dashboard import models
-from dashboard.alerting import wording
-from dashboard.alerting.destinations import kinds, refresh
+from dashboard.alerting import joining, wording
+from dashboard.alerting.destinations import keeps, kinds, refresh
+from dashboard.alerting.joining import ACTIVE, now_of, state_of
 from dashboard.alerting.messages import Message, to_json
-from dashboard.alerting.routing import OLD, Decision, Group, Key, Now, Quiet, Rule, State, decide
+from dashboard.alerting.routing import OLD, Decision, Group, Key, Quiet, Rule, State, decide
 from timeline.queries.incidents import noticed
 
 PATIENCE = timedelta(days=1)  # how long a destination that is down is tried again
 _AT_ONCE = 500  # incidents that are looked at in one transaction, besides those that go on
 _IN_ONE = 100  # messages of one delivery
 _LOCK = 0x726F757465  # the number of the PostgreSQL advisory lock under which routes are asked
-_ACTIVE = Q(begun=True) | ~Q(pending="")  # as the condition of the index `told_active`
 _STATE = ("rank", "since", "group", "pending", "begun", "notified", "refreshed", "last")
 
 
@@ -80,38 +80,26 @@ def _tell(keys: set[Key], now: datetime) -> int:
     routes = list(models.Route.objects.filter(enabled=True).order_by("place", "pk").prefetch_related("destinations"))
     if not routes:
         return 0
-    _move_to_successors()
+    joining.to_successors()
+    ended = joining.to_incidents(keys)
     rows = _known(routes, keys)
-    known = {(row.route_id, (row.source_id, row.identity)): _state(row) for row in rows}
+    known = {(row.route_id, (row.source_id, row.identity)): state_of(row) for row in rows}
     wanted = keys | {key for _, key in known}
     found = noticed.incidents_now(wanted)
     waits = noticed.hidden({source for source, _ in wanted} - {source for source, _ in found})
     known = {pair: state for pair, state in known.items() if pair[1][0] not in waits}
-    incidents = {key: _now(each) for key, each in found.items()}
+    incidents = {key: now_of(each) for key, each in found.items()}
     decision = decide(rules(routes), known, incidents, keys, now)
     kept = {(row.route_id, (row.source_id, row.identity)): row.message for row in rows}
-    return _write(decision, {route.pk: route for route in routes}, kept, now)
+    by_number = {route.pk: route for route in routes}
+    return _end_silently(ended, by_number, now) + _write(decision, by_number, kept, now)
 
 
 def _known(routes: Collection[models.Route], keys: Collection[Key]) -> list[models.RouteState]:
     """Return what the routes have to look at: what goes on or waits, and what is noticed."""
     of_noticed = Q(source__in={source for source, _ in keys}, identity__in={identity for _, identity in keys})
     rows = models.RouteState.objects.filter(route__in=routes)
-    return list({row.pk: row for row in (*rows.filter(_ACTIVE), *rows.filter(of_noticed))}.values())
-
-
-def _move_to_successors() -> None:
-    """Have the source that a cluster feeds now stand for one that has ended, so that nothing is sent twice."""
-    active = models.RouteState.objects.filter(_ACTIVE)
-    for before, after in noticed.successors(set(active.values_list("source", flat=True).distinct())).items():
-        for row in models.RouteState.objects.filter(source=before):
-            same = models.RouteState.objects.filter(source=after, route=row.route_id, identity=row.identity)
-            if not same.exists():
-                models.RouteState.objects.filter(pk=row.pk).delete()
-                row.source_id = after
-                row.save(force_insert=True)
-            else:
-                models.RouteState.objects.filter(pk=row.pk).delete()
+    return list({row.pk: row for row in (*rows.filter(ACTIVE), *rows.filter(of_noticed))}.values())
 
 
 def _write(
@@ -144,8 +132,32 @@ def _write(
     return len(deliveries)
 
 
+def _end_silently(ended: Iterable[joining.Ended], routes: Mapping[int, models.Route], now: datetime) -> int:
+    """Have destinations that keep incidents end those that another one stands for now. Nobody else is told."""
+    deliveries = [
+        delivery(
+            destination,
+            [wording.joined(each.message, each.incident, now)],
+            now=now,
+            route=route,
+            group=_name(each.route, each.group),
+        )
+        for each in ended
+        if (route := routes.get(each.route)) and "over" in route.changes
+        for destination in route.destinations.all()
+        if (kind := kinds().get(destination.kind)) and keeps(kind)
+    ]
+    models.Delivery.objects.bulk_create(deliveries)
+    return len(deliveries)
+
+
+def _name(route: int, group: tuple[str, ...]) -> str:
+    """Return the name of a group: its deliveries are sent in order."""
+    return f"{route} {' '.join(group)}"
+
+
 def _deliveries(route: models.Route, group: Group, messages: list[Message], now: datetime) -> Iterator[models.Delivery]:
-    name = f"{route.pk} {' '.join(group.group)}"
+    name = _name(route.pk, group.group)
     for destination in route.destinations.all():
         if group.refresh and not _wants_refresh(destination, name):
             continue
@@ -215,28 +227,6 @@ def _rule(route: models.Route) -> Rule:
         quiet,
         min(often, default=None),
     )
-
-
-def _now(each: noticed.IncidentNow) -> Now:
-    return Now(
-        *each.key,
-        each.cluster,
-        each.live,
-        each.rule,
-        each.namespace,
-        each.owner,
-        each.rank,
-        each.ongoing,
-        each.last,
-        each.held,
-        each.acknowledged,
-        None if each.live else each.imported,
-        each.symptoms,
-    )
-
-
-def _state(row: models.RouteState) -> State:
-    return State(row.rank, row.since, tuple(row.group), row.pending, row.begun, row.notified, row.refreshed, row.last)  # type: ignore[arg-type]  # `pending` is one of a few words
 
 
 def _row(pair: tuple[int, Key], state: State, message: dict[str, object]) -> models.RouteState:

@@ -155,6 +155,26 @@ class Decision(NamedTuple):
     forgotten: list[tuple[int, Key]]
 
 
+def joined(states: Mapping[str, State], into: Now) -> tuple[str, State]:
+    """Return which of these incidents, by identity, is sent on as the one that they all are part of now, and what its
+    route knows of it.
+
+    The gravest that was sent as begun goes on, so that nothing is sent as begun again. If none was, the one that was
+    sent last goes on, or else the one that has waited longest.
+    """
+    begun = {identity: state for identity, state in states.items() if state.begun}
+    if begun:
+        first = min(begun, key=lambda one: (begun[one].rank, one != into.identity, begun[one].since, one))
+        return first, begun[first]
+    sent = {identity: at for identity, state in states.items() if (at := state.notified)}
+    if not sent:
+        first = min(states, key=lambda one: (not states[one].pending, states[one].since, one))
+        return first, states[first]
+    latest = max(sent, key=lambda one: (sent[one], one))
+    ends = [into.last] if not into.live else [state.last for state in states.values() if state.last]
+    return latest, replace(states[latest], last=max(ends, default=None))
+
+
 def decide(
     rules: Sequence[Rule],
     known: Mapping[tuple[int, Key], State],

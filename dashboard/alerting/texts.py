@@ -14,6 +14,7 @@ from dashboard.presentation.bidi import shown
 
 PICTURE = "incident.png"  # the name of the attached file
 _SHOWN = 10  # incidents that are written out
+_SYMPTOMS = 3  # of an incident that are written out
 _SUBJECT, _LINE, _ADDRESS = 200, 1_000, 2_000  # characters at most
 _NOTE = 1_024  # bytes of the message of a Kubernetes Event
 _CHANGES = {"began": "", "worse": "Worse: ", "over": "Over: ", "test": "Test: "}
@@ -117,6 +118,12 @@ def _lines(message: Message) -> list[tuple[str, str]]:
     place = " / ".join(filter(None, [message.namespace, message.owner.replace("/", " ", 1)]))
     about = " · ".join(filter(None, [message.severity, message.source, place, message.rule]))
     found = [("", about), ("", message.when), ("Cause: ", message.cause), ("Effect: ", message.effect)]
+    shown_ones = message.listed[:_SYMPTOMS]
+    found += [(f"{each.severity}: ", each.title) for each in shown_ones]
+    if shown_ones and (more := message.symptoms_total - len(shown_ones)):
+        found.append(("", f"And {more} more {'symptom' if more == 1 else 'symptoms'} of the same cause."))
+    step, separator, advice = message.advice.partition(": ")
+    found.append((f"{step}{separator}", advice))
     return [(name, _line(line)) for name, line in found if line]
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from django.conf import settings
 
-from dashboard.alerting.messages import Message, from_json
+from dashboard.alerting.messages import Message, Symptom, from_json
 from dashboard.alerting.routing import Key, Notification
 from timeline.core.durations import Length
 from timeline.core.entries import moment
+from timeline.judging.advice import steps
 from timeline.models import Finding, Source
 from timeline.payloads.findings import IncidentRowPayload
 from timeline.payloads.incidents.ranges import bounds
@@ -20,6 +21,8 @@ from timeline.queries.incidents.finding import finding
 from timeline.queries.sources.extents import SEVERITIES
 
 _GONE = "Later observations have explained it, or it was deleted."
+_JOINED = "It has the same cause as another incident, and goes on as a part of that."
+_SYMPTOMS = 10  # of an incident, in a message
 _UNWATCHED = "Its cluster is not watched any more, so it is not known whether it is over."
 
 
@@ -35,7 +38,7 @@ class Shown:
         """Return the message of one incident; if it is gone or not watched, of what was sent before, or None."""
         found = self._incidents.get(notification.key)
         if found and notification.key[0] in self._names and not (notification.unwatched and before):
-            return self._of(found, notification)
+            return self._of(_heard(found), notification, before)
         if not before:
             return None
         return replace(
@@ -49,7 +52,8 @@ class Shown:
             ended=None if notification.unwatched else self._now,
         )
 
-    def _of(self, incident: IncidentRowPayload, notification: Notification) -> Message:
+    def _of(self, incident: IncidentRowPayload, notification: Notification, before: Mapping[str, Any]) -> Message:
+        goes_on = notification.again or notification.was is not None or notification.change == "over"
         name, live = self._names[notification.key[0]]
         over = notification.change == "over" or incident["state"] == "over"
         anchor = incident["anchor"]
@@ -63,6 +67,11 @@ class Shown:
             when=f"{_when(incident, over=over)}{_lasted(incident) if over else ''}",
             cause=incident["cause"],
             effect=incident["effect_text"],
+            symptoms=tuple(
+                Symptom(each["id"], each["severity"], each["title"]) for each in incident["symptoms"][:_SYMPTOMS]
+            ),
+            symptoms_total=incident["symptoms_total"],
+            advice="" if over else _first_step(incident["advice"]),
             source=name,
             namespace=anchor["namespace"],
             rule=incident["rule"],
@@ -70,9 +79,16 @@ class Shown:
             labels={"cluster" if live else "recording": name},
             incident=notification.key,
             again=notification.again,
+            known=from_json(before).kept_as if goes_on and before else None,
             started=moment(incident["start"]),
             ended=moment(incident["end"]) if over else None,
         )
+
+
+def joined(before: Mapping[str, Any], incident: str, now: datetime) -> Message:
+    """Return the message that an incident, of which `before` was sent last, is part of another one now."""
+    sent = replace(from_json(before), key=uuid.uuid4().hex, change="over", when=_JOINED, joined=incident)
+    return replace(sent, was="", again=False, ended=now)
 
 
 def test(destination: str, now: datetime) -> Message:
@@ -101,6 +117,39 @@ def address() -> str:
     host = next((each for each in settings.ALLOWED_HOSTS if "*" not in each), "localhost")
     port = f":{settings.PORT}" if settings.PORT else ""
     return f"{'https' if settings.HTTPS else 'http'}://{host}{port}"
+
+
+def _heard(incident: IncidentRowPayload) -> IncidentRowPayload:
+    """Return an incident without its silenced symptoms, unless all are silenced."""
+    heard = [each for each in incident["symptoms"] if not each["silenced"]]
+    silenced = len(incident["symptoms"]) - len(heard)
+    if not heard or not silenced:
+        return incident
+    proven = incident["caused"] in {each["worst"] for each in heard}
+    return {
+        **incident,
+        "symptoms": heard,
+        "symptoms_total": incident["symptoms_total"] - silenced,
+        "state": "ongoing" if any(each["state"] == "ongoing" for each in heard) else "over",
+        "start": min(each["start"] for each in heard),
+        "end": max(each["end"] for each in heard),
+        "occurrences": sum(each["occurrences"] for each in heard),
+        "cause": incident["cause"] if proven else "",
+        "advice": _advice_of(incident["source"], heard[0]["worst"]),
+    }
+
+
+def _advice_of(source: int, identity: str) -> list[str]:
+    try:
+        return finding(source, identity)["advice"]
+    except (Source.DoesNotExist, Finding.DoesNotExist):
+        return []  # judged anew meanwhile
+
+
+def _first_step(advice: list[str]) -> str:
+    """Return how to stop what happens, or else where to look first; "" without advice."""
+    by_name = {each.name: each.lines[0] for each in steps(advice)}
+    return next((f"{name}: {by_name[name]}" for name in ("Stop", "Look") if name in by_name), "")
 
 
 def _when(incident: IncidentRowPayload, *, over: bool) -> str:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from django.db import transaction
+
 from collectors.formats import Skipped, read
 from tests import RULES
 from tests.inputs.recordings import SAMPLE
@@ -13,9 +15,10 @@ from timeline.core.entries import Entry, Observation, Request
 from timeline.history.codec import line_of, observation_of
 from timeline.history.world.world import World
 from timeline.judging.findings import namespace_of
-from timeline.models import Source
+from timeline.models import Finding, Incident, Source
 from timeline.pipeline import ingest
 from timeline.storage import store
+from timeline.storage.judged import incidents
 
 CANARY = "canarygull"  # in all that belongs to what is hidden
 _HIDDEN = ("vol-quiet", "volcano-system", "kube-system", "workload")  # the others only take time
@@ -84,4 +87,15 @@ def partly_hidden(name: str, shown: str, crossing: bool = False) -> Source:
     source = store.open_source(name)
     ingest(source, World(), hide((each for each in items if not isinstance(each, Skipped)), shown))
     store.show_source(source)
+    return source
+
+
+def joined_in_part(name: str, shown: str) -> Source:
+    """Import the sample with what is outside of `shown` hidden, and let all its findings have one cause, which is
+    hidden. The sample has no such incident, so the findings are changed."""
+    source = partly_hidden(name, shown)
+    root = Incident.objects.exclude(root="").get(source=source)
+    Finding.objects.filter(source=source).update(incident=root.identity, incidents=None)
+    with transaction.atomic():
+        incidents.write(source)
     return source

@@ -8,7 +8,7 @@ from django.utils import timezone
 from dashboard.access import encryption
 from dashboard.models import Delivery, Destination, Route
 from tests.rows.fleet import USUAL
-from timeline.models import Cluster, Incident, NoticedIncident, Source
+from timeline.models import Cluster, Incident, NoticedIncident, Source, Symptom
 
 SECRET = "a-secret-of-the-tests-0123456789"
 
@@ -29,6 +29,15 @@ def incident(source: Source, identity: str = "a" * 16, at: datetime | None = Non
     Incident.objects.update_or_create(source=source, identity=identity, defaults=given | values)
     NoticedIncident.objects.update_or_create(source=source, identity=identity, defaults={"at": at})
     return Incident.objects.get(source=source, identity=identity)
+
+
+def symptom(source: Source, identity: str, of: str, **values: Any) -> Symptom:
+    """Store a symptom of an incident."""
+    row = Incident.objects.get(source=source, identity=identity)
+    fields = {field.name for field in Symptom._meta.concrete_fields if field.column} - {"source"}
+    own = {name: value for name, value in vars(row).items() if name in fields}
+    given = own | {"incident": identity, "identity": of, "count": 1, "place": 0, **values}
+    return Symptom.objects.create(source=source, **given)
 
 
 def over(source: Source, identity: str = "a" * 16) -> None:

@@ -8,6 +8,8 @@ A module has
 - `send(config, messages, key=…)`, which returns in one line, without secrets, what the other side answered. It raises
   Refused if sending the same again would change nothing, and Unreachable if it may work later. `key` stays the same
   when the same is sent again;
+- `KEEPS`, which is true if the other side keeps an incident until it is sent as over. It is told silently, too, that an
+  incident is part of another one now;
 - `REFRESH`, if the other side forgets what is not sent again: an ongoing incident is sent to it after each such time.
 """
 
@@ -40,6 +42,11 @@ def kinds() -> dict[str, Kind]:
     """Return the kinds of destinations by their names, in the order of their modules' names."""
     modules = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
     return {module.NAME: cast("Kind", module) for module in modules if hasattr(module, "NAME")}
+
+
+def keeps(kind: Kind) -> bool:
+    """Return whether the other side may keep an incident until it is sent as over."""
+    return getattr(kind, "KEEPS", False)
 
 
 def refresh(kind: Kind) -> timedelta | None:

@@ -15,6 +15,7 @@ from dashboard.alerting.messages import DestinationRefused, Field, Message
 
 NAME = "alertmanager"
 label = "Alertmanager"
+KEEPS = True
 REFRESH = timedelta(minutes=5)
 INCIDENT = "causeline_incident"  # the label by which Causeline recognises its own alerts
 _HOLDS = 6 * REFRESH  # how long an alert goes on if nothing more is sent
@@ -55,18 +56,21 @@ def _alerts(message: Message, now: datetime) -> Iterator[dict[str, Any]]:
 
 def _alert(message: Message, severity: str, ends: datetime, now: datetime) -> dict[str, Any]:
     starts = min(message.started or now, ends)
+    known = message.kept_as
     labels = {
-        "alertname": message.rule,
+        "alertname": known.rule,
         "severity": severity,
-        "namespace": message.namespace,
-        "owner": message.owner,
-        INCIDENT: message.incident[1] if message.incident else "",
+        "namespace": known.namespace,
+        "owner": known.owner,
+        INCIDENT: known.incident[1] if known.incident else "",
         **message.labels,
     }
     annotations = {
         "summary": message.title,
         "description": " ".join(filter(None, [message.when, message.effect])),
         "cause": message.cause,
+        "symptoms": "; ".join(f"{each.severity}: {each.title}" for each in message.listed),
+        "advice": message.advice,
     }
     return {
         "labels": {name: value for name, value in labels.items() if value},

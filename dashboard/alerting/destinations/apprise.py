@@ -27,6 +27,7 @@ from timeline.models import Finding, Incident, Source
 
 NAME = "apprise"
 label = "Chat, e-mail or pager (Apprise)"
+KEEPS = True  # pagers do; others are told nothing of what is part of another incident now
 _EXTRA = ("apprise", "Sending by Apprise", "apprise")  # the package, which only the process that sends imports
 FIELDS = (
     Field(
@@ -56,9 +57,11 @@ def send(config: Mapping[str, str], messages: Sequence[Message], *, key: str) ->
     """Send messages as one, or one by one to services that keep incidents of their own, such as PagerDuty."""
     order = _order(config)
     picture = _picture(messages)
-    together = _notice(messages[0], texts(messages, picture=bool(picture)))
+    notice = _notice(messages[0], texts(messages, picture=bool(picture)))
+    together = [] if messages[0].joined else [notice]
     each = [{**_notice(each, texts([each])), "incident": _kept_as(each)} for each in messages]
-    return _run({**order, "together": [together], "each": each, "picture": picture})
+    sent = _run({**order, "together": together, "each": each, "picture": picture})
+    return sent or "nothing was sent: it keeps no incidents"
 
 
 def _order(config: Mapping[str, str]) -> dict[str, Any]:
@@ -82,7 +85,7 @@ def _notice(message: Message, written: Texts) -> dict[str, str]:
 
 def _kept_as(message: Message) -> str:
     """Return the key under which the other side keeps an incident. It stays the same until the incident is over."""
-    return f"causeline-{hashlib.sha256((message.url or message.key).encode()).hexdigest()[:32]}"
+    return f"causeline-{hashlib.sha256((message.kept_as.url or message.key).encode()).hexdigest()[:32]}"
 
 
 def _picture(messages: Sequence[Message]) -> str:

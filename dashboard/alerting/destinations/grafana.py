@@ -18,6 +18,7 @@ from dashboard.alerting.messages import DestinationRefused, Field, Message, Unre
 
 NAME = "grafana"
 label = "Grafana annotations"
+KEEPS = True
 FIELDS = (
     Field("url", "Address of Grafana", "Such as https://grafana.example.org.", kind="url"),
     Field(
@@ -85,7 +86,8 @@ def _annotation(config: Mapping[str, str], message: Message) -> dict[str, Any]:
 
 def _own_tag(message: Message) -> str:
     """Return the tag that only the annotation of this incident has."""
-    own = f"{message.incident[0]}:{message.incident[1]}" if message.incident else message.key
+    incident = message.kept_as.incident
+    own = f"{incident[0]}:{incident[1]}" if incident else message.key
     return f"causeline:{own}"[:_TAG]
 
 

@@ -185,7 +185,7 @@ def _reason(message: Message) -> str:
 
 def _hash(about: Anchor, message: Message) -> str:
     """Return the end of an Event's name: the same whenever the same incident is sent about the same object."""
-    return hashlib.sha256(f"{message.url} {about.kind} {about.name}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"{message.kept_as.url} {about.kind} {about.name}".encode()).hexdigest()[:32]
 
 
 def _time(at: datetime) -> str:

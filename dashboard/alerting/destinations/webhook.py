@@ -19,6 +19,7 @@ from dashboard.alerting.wording import address as own_address
 
 NAME = "webhook"
 label = "Webhook"
+KEEPS = True
 TYPE = "dev.causeline.incidents.v1"
 _PREFIX = "whsec_"
 _LEAST = 16  # bytes of a secret
@@ -56,11 +57,7 @@ def send(config: Mapping[str, str], messages: Sequence[Message], *, key: str) ->
 
 def event(messages: Sequence[Message], key: str) -> dict[str, Any]:
     """Return the CloudEvent of a delivery. It is the same whenever it is made again."""
-    incidents = [asdict(each) for each in messages]
-    for each in incidents:
-        source, identity = each.pop("incident") or (None, None)
-        each |= {"labels": dict(each["labels"]), "source_id": source, "incident_id": identity}
-        each.pop("others")
+    incidents = [_incident(each) for each in messages]
     first = messages[0]
     subject = "/".join(filter(None, [first.source, first.namespace, first.rule]))
     return {
@@ -71,6 +68,20 @@ def event(messages: Sequence[Message], key: str) -> dict[str, Any]:
         "subject": subject,
         "datacontenttype": "application/json",
         "data": {"incidents": incidents, "others": first.others},
+    }
+
+
+def _incident(message: Message) -> dict[str, Any]:
+    left_out = ("incident", "others", "known")
+    shown = {name: value for name, value in asdict(message).items() if name not in left_out}
+    source, identity = message.incident or (None, None)
+    sent_as = message.kept_as.incident
+    return {
+        **shown,
+        "labels": dict(message.labels),
+        "source_id": source,
+        "incident_id": identity,
+        "sent_as": sent_as[1] if sent_as else None,
     }
 
 

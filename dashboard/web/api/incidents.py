@@ -78,7 +78,8 @@ def all_incidents(
 @router.get("/sources/{source_id}/incidents/{identity}", response=IncidentRowPayload)
 @needs.to_read("viewer", action="see incident", links=needs.TIMELINES)
 def incident(request: HttpRequest, source_id: Number, identity: Identity) -> HttpResponseBase:
-    """Return one incident."""
+    """Return one incident. The id of a symptom, which may have been an incident before, leads to the incident that has
+    it."""
     return json_response(request, lists.incident(source_id, identity))
 
 

@@ -17,10 +17,10 @@ from dashboard.web import downloads
 from tests.database.access.asking import bearer, issued, read_routes, signed_in
 from tests.database.push.sockets import cookie_of, in_a_loop, notify, opened
 from tests.inputs.recordings import findings_of, world_of
-from tests.rows.hiding import CANARY, partly_hidden, shown_alone
+from tests.rows.hiding import CANARY, joined_in_part, partly_hidden, shown_alone
 from tests.rows.people import grant, member
 from timeline.core.entries import Request, microseconds
-from timeline.models import Alert, Cluster, Finding, Incident, Silence, Source, Track, Upload
+from timeline.models import Alert, Cluster, Finding, Incident, Silence, Source, Symptom, Track, Upload
 from timeline.payloads.incidents.in_part import OTHER
 from timeline.queries.incidents import lists
 from timeline.queries.incidents.findings import findings
@@ -52,6 +52,7 @@ def parts(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
     shown = [("sample", "vol-restart", False), ("lease", "kube-system", True), ("pods", "workload", True)]
     with django_db_blocker.unblock():
         made = [Part(partly_hidden(*each), each[1]) for each in shown]
+        made.append(Part(joined_in_part("joined", "vol-restart"), "vol-restart"))
     yield made
     with django_db_blocker.unblock():
         for part in made:
@@ -72,6 +73,7 @@ def rows(part: Part) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
         tracks = {*Track.objects.filter(source=part.source).values_list("id", flat=True)}
         incidents = {*Incident.objects.filter(source=part.source).values_list("identity", flat=True)}
         found = {*Finding.objects.filter(source=part.source).values_list("identity", flat=True)}
+        symptoms = {*Symptom.objects.filter(source=part.source).values_list("identity", flat=True)}
     seen: list[dict[str, object]] = [{}]
     hidden: list[dict[str, object]] = [{}]
     kinds = ("Pod", "Service", "Lease", "Node")
@@ -79,7 +81,8 @@ def rows(part: Part) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
     for place, about in ((True, seen), (False, hidden)):
         chosen = {each.kind: each.id for each in of_kinds if (each.id in tracks) is place}
         about.extend({"track_id": number} for number in [*chosen.values()][:2])
-    for name, model, identities in (("incident", Incident, incidents), ("finding", Finding, found)):
+    named = (("incident", Incident, incidents), ("finding", Finding, found), ("incident", Symptom, symptoms))
+    for name, model, identities in named:
         all_of_them = {*model._default_manager.filter(source=part.source).values_list("identity", flat=True)}
         seen += [{name: identity} for identity in sorted(identities)[:2]]
         hidden += [{name: identity} for identity in sorted(all_of_them - identities)[:2]]
@@ -166,6 +169,24 @@ def test_a_finding_across_namespaces_names_nothing_of_the_other(parts: list[Part
     source = parts[1].source.pk
     for path in ("findings", "document"):
         assert OTHER in text_of(client, f"/api/sources/{source}/{path}")[1]
+
+
+def test_an_incident_across_namespaces_consists_of_the_symptoms_that_are_seen(parts: list[Part]) -> None:
+    part = parts[3]
+    (whole,) = lists.incidents(part.source.pk)["incidents"]
+    with seeing(part.seen):
+        found = lists.incidents(part.source.pk)
+        (seen,) = found["incidents"]
+        worst = Finding.objects.get(source=part.source, identity=seen["worst"])
+        of_it = Finding.objects.filter(source=part.source, withdrawn=False)
+        assert (found["total"], found["symptoms"], found["findings"]) == (1, 2, of_it.count())
+    assert whole["root"] and whole["symptoms_total"] > 2 and whole["id"] == seen["id"]
+    assert seen["root"] == seen["cause"] == "" and seen["anchored_in"] == [part.shown]
+    assert [each["rule"] for each in seen["symptoms"]] == ["service-gap", "pod-before-service"]
+    assert {each["anchor"]["namespace"] for each in seen["symptoms"]} == {part.shown}
+    assert (seen["symptoms_total"], seen["findings"]) == (2, found["findings"])
+    assert seen["severity"] == worst.severity and seen["title"].startswith(worst.document["summary"])
+    assert sum(each["findings"] for each in seen["symptoms"]) == seen["findings"] < whole["findings"]
 
 
 def test_whoever_sees_everything_finds_these_words(parts: list[Part]) -> None:

@@ -1,15 +1,18 @@
 """What is sent to people about incidents: plain text, Markdown and HTML, with hostile names in it."""
 
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.alerting.messages import Message
+from dashboard.alerting.messages import Known, Message, from_json, to_json
+from dashboard.alerting.messages import Symptom as Told
 from dashboard.alerting.routing import Notification
 from dashboard.alerting.texts import subject, texts
 from dashboard.alerting.wording import Shown
@@ -56,9 +59,15 @@ class Tags(HTMLParser):
 
 
 def hostile(words: str) -> Message:
-    return replace(
-        MESSAGE, title=words, cause=words, effect=words, source=words, namespace=words, owner=words, when=words
-    )
+    told = tuple(Told("1", "error", words) for _ in range(2))
+    names: dict[str, Any] = {
+        "title": words,
+        "source": words,
+        "namespace": words,
+        "owner": words,
+        "advice": f"Stop: {words}",
+    }
+    return replace(MESSAGE, cause=words, effect=words, when=words, symptoms=told, symptoms_total=2, **names)
 
 
 def test_the_plain_text_says_what_where_when_why_and_links() -> None:
@@ -71,6 +80,25 @@ def test_the_plain_text_says_what_where_when_why_and_links() -> None:
         "Cause: job-controller acted on revision 481 of Job report-0.",
         "https://causeline.example.org/sources/1/incidents/a204a550ddad1a24/",
     ]
+
+
+def test_an_incident_of_several_symptoms_says_the_gravest_and_what_to_do_first() -> None:
+    severities = ("warning", "error", "error", "error")
+    told = tuple(Told(str(at), each, f"Job {at} has too many") for at, each in enumerate(severities))
+    message = replace(MESSAGE, symptoms=told, symptoms_total=13, advice="Stop: `kubectl delete pod old` ends it.")
+    assert texts([message]).text.splitlines()[4:-1] == [
+        "warning: Job 0 has too many",
+        "error: Job 1 has too many",
+        "error: Job 2 has too many",
+        "And 10 more symptoms of the same cause.",
+        "Stop: `kubectl delete pod old` ends it.",
+    ]
+    assert "**error:** Job 1 has too many" in texts([message]).markdown
+    assert "<b>Stop:</b> `kubectl delete pod old` ends it." in texts([message]).html
+    alone = replace(message, symptoms=told[:1], symptoms_total=1)
+    assert "too many" not in texts([alone]).text  # the title says it
+    kept = replace(message, known=Known("https://other", (1, "a"), "r", "n", "o"), incident=(2, "b"))
+    assert from_json(json.loads(json.dumps(to_json(kept)))) == kept
 
 
 def test_markdown_and_html_say_the_same() -> None:
@@ -97,14 +125,13 @@ def test_the_subject_says_what_changed_and_how_many_there_are() -> None:
 def test_a_hostile_name_makes_no_markup_mention_line_or_header(words: str) -> None:
     reported = texts([hostile(words)])
     assert "\n" not in reported.subject and "\r" not in reported.subject
-    assert len(reported.text.splitlines()) == 6
+    assert len(reported.text.splitlines()) == 9
     for form in (reported.text, reported.markdown):
         assert not re.search(r"<[!@#]|(?<![\w.+-])@\w", form)
         assert not re.search(r"(?<!\\)\]\((?!<https://causeline\.)", form)
         assert "\u202e" not in form and "\x00" not in form and "\x1b" not in form
-    plain = re.sub(
-        r"\[Open the incident\]\(<[^>]*>\)|\*\*(?:Cause|Effect):\*\*", "", reported.markdown.replace("**", "", 2)
-    )
+    own = r"\[Open the incident\]\(<[^>]*>\)|\*\*(?:Cause|Effect|error|Stop):\*\*"
+    plain = re.sub(own, "", reported.markdown.replace("**", "", 2))
     assert not re.search(r"(?<!\\)[`*_\[\]|~#<>]", plain.replace("\\\\", ""))
     assert Tags(reported.html).tags <= {"div", "h2", "p", "b", "a"} and Tags(reported.html).attributes <= {
         "style",
@@ -115,7 +142,7 @@ def test_a_hostile_name_makes_no_markup_mention_line_or_header(words: str) -> No
 @given(st.text(max_size=200))
 def test_no_name_at_all_makes_a_tag_or_a_line(words: str) -> None:
     reported = texts([hostile(words)])
-    assert len(reported.text.split("\n")) <= 6
+    assert len(reported.text.split("\n")) <= 9
     assert Tags(reported.html).tags <= {"div", "h2", "p", "b", "a"}
     assert "<" not in reported.text and len(reported.subject.splitlines()) <= 1
 
@@ -148,3 +175,19 @@ def test_what_is_over_says_how_long_it_lasted_as_precisely_as_that_is_known(samp
         when("lease-contention"),
     )
     assert "lasted" not in when("service-gap")  # it happened several times
+
+
+@pytest.mark.django_db
+def test_a_message_says_the_symptoms_of_its_incident_and_its_first_step(sample: Source) -> None:
+    row = Incident.objects.filter(source=sample, symptoms__gt=1).order_by("rank", "identity")[0]
+    row.advice = ["Look: see it.", "Prevent: change it.", "Stop: end it.", "Stop: and that."]
+    row.save()
+    key = (sample.pk, row.identity)
+    shown = Shown({key}, timezone.now())
+    message = shown.message(Notification(key, "began", row.rank), before={})
+    assert message and (message.title, message.symptoms_total) == (row.title, row.symptoms)
+    parts = Symptom.objects.filter(source=sample, incident=row.identity).order_by("place")
+    assert [each.title for each in message.symptoms] == [each.title for each in parts][:10]
+    assert message.advice == "Stop: End it."
+    over = shown.message(Notification(key, "over", row.rank), before={})
+    assert over and over.advice == ""

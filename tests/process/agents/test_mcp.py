@@ -155,7 +155,12 @@ def test_every_tool_reads_and_answers_what_the_api_answers(site: Site) -> None:
             ).json()
             listed = answers["list_incidents"]["data"]
             assert [each["id"] for each in listed["incidents"]] == [each["id"] for each in api["incidents"]]
-            assert (listed["total"], listed["findings"]) == (api["total"], api["findings"])
+            for total in ("total", "symptoms", "findings"):
+                assert listed[total] == api[total]
+            several = next(each for each in listed["incidents"] if each["symptoms_total"] > 1)
+            one = await asked(client, "get_incident", source=source, incident=several["symptoms"][-1]["id"])
+            assert one["data"]["incident"]["id"] == several["id"] and one["data"]["occurrences"]
+            assert len(one["data"]["incident"]["symptoms"]) == several["symptoms_total"]
             revisions = [int(each.get("resource_version", 0)) for each in answers["list_events"]["data"]["events"]]
             assert [each for each in revisions if each] == sorted(each for each in revisions if each)
             proof = answers["get_incident"]["data"]["occurrences"][0]["proof"]
@@ -246,7 +251,10 @@ def shared(answers: dict[str, dict[str, Any]]) -> dict[str, Any]:
     data = {tool: each["data"] for tool, each in answers.items()}
     fields = ("time", "earliest", "latest", "resource_version", "change", "text", "name", "writer")
     return {
-        "incidents": [each["id"] for each in data["list_incidents"]["incidents"]],
+        "incidents": [
+            [each["id"], each["root"], [of_it["id"] for of_it in each["symptoms"]]]
+            for each in data["list_incidents"]["incidents"]
+        ],
         "events": [[each.get(field) for field in fields] for each in data["list_events"]["events"]],
         "history": [(each.get("resource_version"), each["lines"]) for each in data["get_object_history"]["changes"]],
         "changes": sorted((each["start"], each["end"]) for each in data["list_changes_before"]["changes"]),

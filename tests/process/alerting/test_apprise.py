@@ -180,6 +180,11 @@ def test_a_pager_keeps_one_incident_by_its_key_and_hears_when_it_is_over(
     first, second, over = bodies(server)
     assert [each["event_action"] for each in (first, second, over)] == ["trigger", "trigger", "resolve"]
     assert first["dedup_key"] == over["dedup_key"] != second["dedup_key"]
+    joined = replace(other, change="over", joined="a204a550ddad1a24")
+    assert send(PAGER, joined) == "202 Accepted" and bodies(server)[3]["dedup_key"] == second["dedup_key"]
+    assert send(f"json://localhost:{server.port}/", joined) == "nothing was sent: it keeps no incidents"
+    goes_on = replace(MESSAGE, url="https://causeline.example.org/another", known=MESSAGE.kept_as)
+    assert send(PAGER, goes_on) == "202 Accepted" and bodies(server)[4]["dedup_key"] == first["dedup_key"]
     assert first["payload"]["severity"] == "warning" and MESSAGE.title in first["payload"]["summary"]
 
 

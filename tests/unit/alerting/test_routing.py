@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.alerting.routing import Decision, Group, Key, Notification, Now, Quiet, Rule, State, decide
+from dashboard.alerting.routing import Decision, Group, Key, Notification, Now, Quiet, Rule, State, decide, joined
 from tests.properties import examples
 
 START = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)  # a Monday
@@ -66,6 +66,19 @@ class World:
         """Return what is reported in this time after these changes, which is asked for often."""
         self.put(*changed)
         return self.until(length, 5 * SECOND if length <= 2 * MINUTE else MINUTE)
+
+    def join(self, identities: Iterable[str], into: Now) -> None:
+        """Let incidents be a part of another one from now on."""
+        for identity in {*identities} - {into.identity}:
+            self.incidents.pop((1, identity), None)
+        for rule in self.rules:
+            keys = [
+                key for key in ((1, each) for each in {*identities, into.identity}) if (rule.route, key) in self.states
+            ]
+            if keys:
+                found = {key[1]: self.states.pop((rule.route, key)) for key in keys}
+                self.states[rule.route, into.key] = joined(found, into)[1]
+        self.put(into)
 
     @property
     def notifications(self) -> list[Notification]:

@@ -20,6 +20,7 @@ from timeline.models import Alert, Duration, Finding, Incident, Source, Track
 from timeline.payloads.alerts import AlertListPayload, AlertPayload, AlertsPayload, AlertState
 from timeline.queries.alerts.landing import address
 from timeline.queries.alerts.lookup import LATE, Answer, LinkQuery, Match, look_up_all
+from timeline.queries.incidents.lists import current
 from timeline.queries.objects.candidates import Target
 from timeline.queries.objects.lives import page
 
@@ -120,6 +121,7 @@ def alerts_about(source_id: int, track_id: int, *, limit: int = SHOWN) -> Alerts
 def alerts_during(source_id: int, identity: str, *, limit: int = SHOWN) -> AlertsPayload:
     """Return the alerts that fired during an incident, or began soon after it, about its objects or what belongs to
     their root owners. Raises Source.DoesNotExist and Incident.DoesNotExist."""
+    identity = current(source_id, identity)
     row = Incident.objects.get(source=source_id, identity=identity)
     around = alerts_of(
         source_id,

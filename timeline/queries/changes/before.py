@@ -11,6 +11,7 @@ from timeline.judging.incidents.changes import MINUTES, MOST_PODS, MOST_RELATED,
 from timeline.models import Finding, Incident, IntentChange, Source, Track
 from timeline.payloads import changes as payloads
 from timeline.payloads.changes import SETS, ChangesPayload
+from timeline.queries.incidents.lists import current
 from timeline.queries.objects.lives import page
 from timeline.storage.judged.changes import change_of
 
@@ -51,6 +52,7 @@ def asked(source_id: int, *, track: int | None = None, incident: str = "", findi
 
 
 def _of_incident(source_id: int, identity: str) -> Asked:
+    identity = current(source_id, identity)
     row = Incident.objects.get(source=source_id, identity=identity)
     members = Finding.objects.filter(Finding.of_incidents([identity]), source=source_id, withdrawn=False)
     found = members.order_by("first", "identity")

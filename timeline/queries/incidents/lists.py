@@ -155,6 +155,12 @@ def incident(source_id: int, identity: str) -> IncidentRowPayload:
     return payloads([row], silencing.active(source))[0]
 
 
+def current(source_id: int, identity: str) -> str:
+    """Return the incident to which an address leads: the one that it names, or else the one that has this symptom."""
+    exists = Incident.objects.filter(source=source_id, identity=identity).exists()
+    return identity if exists else renamed(source_id, identity) or identity
+
+
 def renamed(source_id: int, identity: str) -> str | None:
     """Return the incident to which the address of an earlier one leads: it is a symptom of that. None if there is
     none."""
@@ -224,11 +230,12 @@ def payloads(
     ]
 
 
-def symptoms_of(rows: Collection[Incident]) -> dict[tuple[int, str], list[Symptom]]:
-    """Return the symptoms of incidents, the gravest first, by source and identity; of each as many as a list has."""
+def symptoms_of(rows: Collection[Incident], most: int = SHOWN) -> dict[tuple[int, str], list[Symptom]]:
+    """Return the symptoms of incidents, the gravest first, by source and identity; of each at most as many as a list
+    has, or `most`."""
     found: dict[tuple[int, str], list[Symptom]] = {(row.source_id, row.identity): [] for row in rows}
     sources, identities = {source for source, _ in found}, {identity for _, identity in found}
-    listed = Symptom.objects.filter(source__in=sources, incident__in=identities, place__lt=SHOWN)
+    listed = Symptom.objects.filter(source__in=sources, incident__in=identities, place__lt=most)
     for each in listed.order_by("place", "identity"):
         if (key := (each.source_id, each.incident)) in found:
             found[key].append(each)

@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from timeline.models import Incident, Source
+from timeline.models import Incident, Source, Symptom
 from timeline.payloads.findings import IncidentRowPayload
 from timeline.queries.incidents.filters import RECENT
 from timeline.queries.incidents.lists import payloads, symptoms_of, watched
@@ -18,6 +18,7 @@ from timeline.queries.people.baselines import baselines
 
 Key = tuple[int, str]  # Source.pk and Incident.identity
 _NEEDED = ("rule", "rank", "namespace", "name", "open", "last", "symptoms")
+_SYMPTOMS = 1000  # of an incident, the gravest ones, that are compared with what routes ask for
 
 
 class IncidentNow(NamedTuple):
@@ -32,8 +33,8 @@ class IncidentNow(NamedTuple):
     owner: str  # the name of what it is about
     symptoms: tuple[tuple[str, str, str], ...]  # rule, namespace and owner of each that no silence takes out
     rank: int  # 0 error, 1 warning, 2 info, of these
-    ongoing: bool
-    last: datetime
+    ongoing: bool  # whether one of these goes on
+    last: datetime  # of these
     held: bool  # a silence or the baseline takes it out of the lists
     acknowledged: bool
 
@@ -61,7 +62,7 @@ def incidents_now(keys: Collection[Key]) -> dict[Key, IncidentNow]:
     fields = ("created", "cluster__source", "delete_after")
     sources = Source.objects.filter(pk__in=numbers, ready=True).select_related("cluster").only(*fields).in_bulk()
     identities = {row.identity for row in rows}
-    symptoms = symptoms_of(rows)
+    symptoms = symptoms_of(rows, _SYMPTOMS)
     noted, known = acknowledged_in(numbers, identities), baselines(numbers, identities)
     silences = silencing.active()
     recent = timezone.now() - RECENT
@@ -73,6 +74,8 @@ def incidents_now(keys: Collection[Key]) -> dict[Key, IncidentNow]:
         of_it = symptoms[key]
         heard = [each for each in of_it if not silencing.longest(each, source, silences)]
         gravest = heard[0] if heard else row
+        counted = heard if len(heard) < len(of_it) and heard else [row]
+        last = max(each.last for each in counted)
         found[key] = IncidentNow(
             key,
             source.cluster_id,
@@ -83,8 +86,8 @@ def incidents_now(keys: Collection[Key]) -> dict[Key, IncidentNow]:
             gravest.name,
             tuple(dict.fromkeys((each.rule, each.namespace, each.name) for each in heard)),
             gravest.rank,
-            row.open or (live and row.last >= recent),
-            row.last,
+            any(each.open for each in counted) or (live and last >= recent),
+            last,
             silencing.why(of_it if len(of_it) >= row.symptoms else (), source, silences, known.get(key)) is not None,
             key in noted,
         )
@@ -95,6 +98,26 @@ def incidents_by_key(keys: Collection[Key]) -> dict[Key, IncidentRowPayload]:
     """Return those of these incidents that exist, as lists have them."""
     found = payloads([row for row in _rows(keys) if (row.source_id, row.identity) in keys], silencing.active())
     return {(each["source"], each["id"]): each for each in found}
+
+
+def existing(keys: Collection[Key]) -> set[Key]:
+    """Return those of these keys that are those of incidents."""
+    return {key for key in _rows(keys).values_list("source", "identity") if key in keys}
+
+
+def parts_of(keys: Collection[Key]) -> set[Key]:
+    """Return the keys that the symptoms of these incidents had, or would have, as incidents of their own."""
+    of_these = _symptoms(keys, "incident")
+    found = of_these.values_list("source", "incident", "identity")
+    return {(source, identity) for source, incident, identity in found if (source, incident) in keys} - {*keys}
+
+
+def incidents_with(symptoms: Collection[Key]) -> dict[Key, str]:
+    """Return, by source and identity of these symptoms, the incident that each belongs to; of several, the one in which
+    it happened last."""
+    found = _symptoms(symptoms, "identity").order_by("last", "incident")
+    rows = found.values_list("source", "identity", "incident")
+    return {(source, identity): incident for source, identity, incident in rows if (source, identity) in symptoms}
 
 
 def successors(sources: Iterable[int]) -> dict[int, int]:
@@ -112,6 +135,11 @@ def names_of(sources: Iterable[int]) -> dict[int, tuple[str, bool]]:
     """Return the name of each source, and whether it is one of a cluster."""
     rows = Source.objects.filter(pk__in=sources).values_list("pk", "name", "cluster__name")
     return {source: (cluster or name, cluster is not None) for source, name, cluster in rows}
+
+
+def _symptoms(keys: Collection[Key], field: str) -> QuerySet[Symptom]:
+    identities = {f"{field}__in": {identity for _, identity in keys}}
+    return Symptom.objects.filter(source__in={source for source, _ in keys}, **identities)
 
 
 def _rows(keys: Collection[Key]) -> QuerySet[Incident]:

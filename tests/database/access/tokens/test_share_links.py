@@ -12,6 +12,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import connection
+from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -25,7 +26,7 @@ from tests.database.alerts.test_alerts import alert, send, token
 from tests.database.push.sockets import in_a_loop, opened
 from tests.database.queries.objects.widgets import imported, widgets
 from tests.rows.people import grant, member
-from timeline.models import Incident, Silence, Source, Track
+from timeline.models import Incident, Silence, Source, Symptom, Track
 from timeline.storage.people import acknowledgements
 
 NOBODY = AnonymousUser()
@@ -83,6 +84,15 @@ def test_a_link_to_an_incident_shows_its_page_without_links(sample: Source) -> N
     assert 'id="share-dialog"' in own and own.count('<a href="/') > 10
     none = alice.post(f"/api/sources/{sample.pk}/links", {"hours": 2, "incident": "0" * 16}, JSON)
     assert none.status_code == 404
+
+
+def test_a_link_to_what_is_a_symptom_now_shows_the_incident_that_has_it(sample: Source) -> None:
+    part = Symptom.objects.filter(source=sample).exclude(identity=F("incident"))[0]
+    address = f"/sources/{sample.pk}/incidents/{part.identity}/"
+    opened = page(address, shared(sample, member("responder"), incident=part.identity))
+    assert (
+        opened.status_code == 200 and Incident.objects.get(source=sample, identity=part.incident).title in opened.text
+    )
 
 
 @pytest.mark.parametrize("kind", ["timeline", "incident", "embedded"])

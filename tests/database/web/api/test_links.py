@@ -4,12 +4,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from dashboard.access.tokens import tokens
-from timeline.models import Cluster, Source, Track
+from timeline.models import Cluster, Incident, Source, Symptom, Track
 
 pytestmark = pytest.mark.django_db
 GAP = 1795247520841106  # the Service ring is deleted
@@ -46,6 +47,19 @@ def test_the_incarnation_and_its_incidents_at_that_time_are_named(client: Client
     assert match["incidents_total"] == len(match["incidents"]) > 0
     for each in match["incidents"]:
         assert each["start"] <= 1795247523 * SECOND + 60 * SECOND and each["url"].startswith(HOST)
+
+
+def test_the_address_of_what_is_a_symptom_now_leads_to_its_incident(client: Client, sample: Source) -> None:
+    for part in Symptom.objects.filter(source=sample).exclude(identity=F("incident")):
+        known = set(Incident.objects.filter(source=sample).values_list("identity", flat=True)) - {part.identity}
+        about = f"/api/sources/{sample.pk}/incidents"
+        found = client.get(f"{about}/{part.identity}").json()
+        assert found["id"] in known and part.identity in {each["id"] for each in found["symptoms"]}
+        assert found["url"] == f"/sources/{sample.pk}/incidents/{found['id']}/"
+        assert client.get(f"{about}/{part.identity}/alerts").status_code == 200
+        changes = f"/api/sources/{sample.pk}/changes?incident="
+        assert client.get(f"{changes}{part.identity}").json() == client.get(f"{changes}{found['id']}").json()
+    assert client.get(f"/api/sources/{sample.pk}/incidents/{'f' * 16}").status_code == 404
 
 
 def test_several_objects_are_a_choice_with_its_reason(client: Client, sample: Source) -> None:

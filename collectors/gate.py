@@ -27,6 +27,7 @@ from timeline.core.values import check_object
 
 TOO_DEEP = "it is nested deeper than CAUSELINE_DEPTH_LIMIT allows"
 LINE_KEPT = 1000  # characters of a line of a log that are kept
+MESSAGE_KEPT = 500  # characters of the message of a refusal that are kept
 _TOGETHER = 500  # observations whose names are searched for credentials at once
 _FEW = 8  # observations that are searched one by one
 _ESCAPED = re.compile(rb"\\.")
@@ -111,6 +112,8 @@ def _checked(each: Observation, limits: Limits, bodies: bool) -> Observation | S
             return _line(each)
         if isinstance(each, Mark):
             return without_credentials(each)
+        if isinstance(each, Request) and len(each.message) > MESSAGE_KEPT:
+            return replace(each, message=clean_text(each.message)[:MESSAGE_KEPT])
         return _with_object(each, limits, bodies) if isinstance(each, Entry) and each.body else each
     except FAULTS as error:
         return _skipped(each, error)

@@ -43,7 +43,8 @@ def _rules_for(group: str, kind: str) -> tuple[tuple[Rule, int], ...]:
     """Return the rules that judge this kind, each with its bit. A kind of the same name in another group has other
     facts, and is judged only by the rules that judge every kind."""
     name = qualified(group, kind) if (group, kind) in registry() else ""
-    return tuple((rule, _bits()[rule.id]) for rule in rulebook() if not rule.judges or name in rule.judges)
+    found = (rule for rule in rulebook() if not rule.judges or name in rule.judges)
+    return tuple((rule, _bits()[rule.id]) for rule in found if name not in rule.spares)
 
 
 def matters(entry: Entry) -> bool:

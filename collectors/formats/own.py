@@ -1,8 +1,9 @@
 """Read and write Causeline's own recordings, which keep every field of an entry.
 
-A recording is JSON, one document a line. The first line is the header, {"schema": "causeline.recording/v3"}; each other
+A recording is JSON, one document a line. The first line is the header, {"schema": "causeline.recording/v4"}; each other
 line is an entry, a request that changed nothing, a line of a log, or a mark of a stream, as timeline/history/codec.py
-writes them. Version 1 has no requests and no lines of logs, version 2 no marks of freed spans.
+writes them. Version 1 has no requests and no lines of logs, version 2 no marks of freed spans,
+and version 3 no messages of refusals.
 """
 
 import re
@@ -21,7 +22,7 @@ from timeline.core.entries import Change, Entry, Intent, LogLine, Mark, Observat
 from timeline.core.intent import has_intent
 from timeline.history.codec import Known, line_of, observation_of
 
-VERSION = 3
+VERSION = 4
 _SCHEMA = "causeline.recording/v"
 _HEADER = re.compile(rf'\{{"schema": ?"{re.escape(_SCHEMA)}(\d{{1,9}})"'.encode())
 _PART = b',"part":true'

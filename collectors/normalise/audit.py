@@ -7,6 +7,7 @@ import msgspec
 
 from collectors.normalise import NOT_OBJECTS, decoder, is_present, outcome
 from collectors.normalise.audit_event import AuditEvent, ObjectReference, fill_timestamps, instant, latest
+from collectors.normalise.blind import blind
 from collectors.normalise.deletion import (
     DeleteOptions,
     delete_options,
@@ -288,6 +289,8 @@ class _EventReader:
             interner.client(event),
             named if own_version is None else None,
             intent,
+            0,
+            blind(event) if change is Change.MODIFIED else (),
         )
 
     def _custom_kind(self, name: str) -> Kind:

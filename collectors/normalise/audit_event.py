@@ -40,6 +40,8 @@ class ObjectReference(msgspec.Struct, gc=False):
 class _Outcome(msgspec.Struct, gc=False):
     code: int | None = None
     reason: str | None = None
+    message: msgspec.Raw = msgspec.Raw()
+    details: msgspec.Raw = msgspec.Raw()
 
 
 class AuditEvent(msgspec.Struct, gc=False):
@@ -67,7 +69,22 @@ class AuditEvent(msgspec.Struct, gc=False):
     metadata: msgspec.Raw = msgspec.Raw()
 
 
+class _Cause(msgspec.Struct, gc=False):
+    message: str | None = None
+
+
+class _Details(msgspec.Struct, gc=False):
+    name: str | None = None
+    kind: str | None = None
+    causes: list[_Cause] | None = None
+
+
 _text = msgspec.json.Decoder(str)
+_message = msgspec.json.Decoder(str | None)
+_details = msgspec.json.Decoder(_Details | None)
+_ABOUT_ITSELF = ("Conflict", "NotFound", "AlreadyExists")
+_LONGEST_MESSAGE = 4096  # characters of a message before it is redacted, which cuts it further
+_CAUSES = 3  # causes of a refusal that are read
 _texts = msgspec.json.Decoder(list[str] | None)
 _extra = msgspec.json.Decoder(_Extra | None)
 _stamp = msgspec.json.Decoder(Metadata)
@@ -93,6 +110,26 @@ def fill_timestamps(event: AuditEvent) -> None:
         event.stageTimestamp = stage.removesuffix("Z") + ".999999Z"
     if not event.requestReceivedTimestamp or not (event.stageTimestamp or is_present(event.timestamp)):
         raise ValueError("the event has no requestReceivedTimestamp or no stageTimestamp")
+
+
+def refusal_of(event: AuditEvent) -> str:
+    """Return what the API server said when it refused a request, with the causes that it gave; "" if it said nothing,
+    or only that the object itself exists, is gone or was changed meanwhile, as the reason says already.
+
+    Raise ValueError if the event says too much.
+    """
+    status, ref = event.responseStatus, event.objectRef
+    if status is None or ref is None or not (is_present(status.message) or is_present(status.details)):
+        return ""
+    check_values(bytes(status.details), _VALUES)
+    details = (_details.decode(status.details) if is_present(status.details) else None) or _Details()
+    if status.reason in _ABOUT_ITSELF and details.kind == ref.resource and details.name in (ref.name, None, ""):
+        return ""
+    said = (_message.decode(status.message) if is_present(status.message) else None) or ""
+    for cause in (details.causes or ())[:_CAUSES]:
+        if cause.message and cause.message not in said:
+            said = f"{said}: {cause.message}" if said else cause.message
+    return said[:_LONGEST_MESSAGE]
 
 
 def client_of(event: AuditEvent) -> Client:

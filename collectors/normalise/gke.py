@@ -33,6 +33,7 @@ class _Client(msgspec.Struct, gc=False):
 
 class _Status(msgspec.Struct, gc=False):
     code: int = 0
+    message: str = ""
 
 
 class _Payload(msgspec.Struct, gc=False):
@@ -103,6 +104,7 @@ def event_in(record: bytes) -> bytes | None:
             "responseStatus": {
                 "code": failure or (201 if created else 200),
                 "reason": _REASONS.get(payload.status.code, ""),
+                "message": payload.status.message,
             },
             "requestObject": payload.request,
             "responseObject": payload.response,

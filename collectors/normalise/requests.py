@@ -7,7 +7,7 @@ from urllib.parse import unquote_plus
 import msgspec
 
 from collectors.normalise import is_present
-from collectors.normalise.audit_event import AuditEvent, ObjectReference, fill_timestamps, instant, latest
+from collectors.normalise.audit_event import AuditEvent, ObjectReference, fill_timestamps, instant, latest, refusal_of
 from collectors.normalise.interning import Interner
 from timeline.core.entries import FOREVER, WRITES, Place, Request, revision
 from timeline.kinds import Metadata, kind_of, of_resource
@@ -70,15 +70,17 @@ def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request |
         fill_timestamps(event)
     if "/" in ref.apiVersion and not ref.apiGroup:  # v1alpha1
         ref.apiGroup, _, ref.apiVersion = ref.apiVersion.rpartition("/")
-    kind = of_resource(ref.apiGroup, ref.resource)
-    if kind is None:
-        kind = kind_of(ref.apiGroup, interner.kind_names.get((ref.apiGroup, ref.resource), ref.resource))
-    text, reading = interner.text, verb in READS
-    asked = parameters(event.requestURI.partition("?")[2][:4096]) if verb in ("list", "watch") else {}
-    selectors = [asked[name][:_LONGEST] for name in ("labelSelector", "fieldSelector") if name in asked]
     reason = (event.responseStatus.reason if event.responseStatus else None) or ""
     if reason and not _REASON.fullmatch(reason):
         reason = ""
+    kind = of_resource(ref.apiGroup, ref.resource)
+    if kind is None:
+        served = code != 404 or reason != ""  # else it is not known yet which kind will have this resource
+        named = interner.kind_names.get((ref.apiGroup, ref.resource)) if served else None
+        kind = kind_of(ref.apiGroup, named or ref.resource)
+    text, reading = interner.text, verb in READS
+    asked = parameters(event.requestURI.partition("?")[2][:4096]) if verb in ("list", "watch") else {}
+    selectors = [asked[name][:_LONGEST] for name in ("labelSelector", "fieldSelector") if name in asked]
     since = asked.get("resourceVersion", "")
     match = asked.get("resourceVersionMatch", "")
     received = instant(event.requestReceivedTimestamp)
@@ -102,6 +104,8 @@ def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request |
         interner.client(event),
         event.auditID,
         place,
+        0,
+        text(refusal_of(event)) if not reading and code >= 400 else "",
     )
 
 

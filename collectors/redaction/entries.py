@@ -94,7 +94,9 @@ def line_without_credentials(line: LogLine) -> LogLine:
     return replace(line, log=log, text=text, level=level, objects=objects)
 
 
-TEXTS_OF_REQUEST = ("verb", "reason", "action", "since", "match", "selector", "actor", "user_agent", "identity")
+TEXTS_OF_REQUEST = (
+    "verb", "reason", "action", "since", "match", "selector", "actor", "user_agent", "identity", "message",
+)  # fmt: skip
 
 
 def clean_name(text: str) -> str:

@@ -12,6 +12,7 @@ from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import IncidentRowPayload, IncidentsPayload, SilencedPayload
 from timeline.queries.incidents.lists import Origin
 
+_SPACES = 2  # namespaces of an incident that are named
 BARS = 24  # of a sparkline
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000_000, 60_000_000, 3_600_000_000, 86_400_000_000
 LIVE_SPAN = 6 * _HOUR  # that the sparkline of a row of a connected cluster covers
@@ -111,8 +112,16 @@ def _why(silenced: SilencedPayload) -> str:
 
 
 def where(incident: IncidentRowPayload) -> str:
-    """Return what an incident is about: "batch / Job train"."""
-    return place(incident["anchor"])
+    """Return what an incident is about: "batch / Job train", or "batch, nightly / 7 Jobs" if its symptoms are about
+    several objects."""
+    anchors = {tuple(each["anchor"].values()): each["anchor"]["kind"] for each in incident["symptoms"]}
+    if len(anchors) < 2:
+        return place(incident["anchor"])
+    spaces, kinds = [each for each in incident["anchored_in"] if each], {*anchors.values()}
+    more = f" and {len(spaces) - _SPACES} more" if len(spaces) > _SPACES else ""
+    least = "at least " if incident["symptoms_total"] > len(incident["symptoms"]) else ""
+    objects = f"{len(anchors)} {kinds.pop()}s" if len(kinds) == 1 else f"{len(anchors)} objects"
+    return " / ".join(filter(None, [", ".join(spaces[:_SPACES]) + more, least + objects]))
 
 
 def harms(incident: IncidentRowPayload) -> bool:

@@ -185,6 +185,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     )
     intent: Intent | None = None  # what somebody wants of the object, read from its body when that is not kept
     misdated: int = 0  # the time that it states, if that lay in the future; then `received` is only a lower bound
+    # The facts that are lists and that the write replaced as a whole, although it named no revision: "finalizers", …
+    blind: tuple[str, ...] = ()
 
     @property
     def writer(self) -> str:
@@ -281,6 +283,8 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     identity: str = ""  # the id of the observation itself (auditID)
     place: Place | None = None
     misdated: int = 0  # as in `Entry`
+    # What the API server said of a refusal; "" where that only repeats the reason and the object.
+    message: str = ""
 
     @property
     def refused(self) -> bool:

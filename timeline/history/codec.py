@@ -99,6 +99,7 @@ def line_of(entry: Observation) -> bytes:
             _text(entry.named),
             None if entry.body else entry.intent,  # with the body, it can be read from that
             entry.misdated,
+            entry.blind,
         )
     )
 
@@ -125,6 +126,7 @@ def _request_fields(request: Request) -> RequestFields:
         request.identity,
         request.place,
         request.misdated,
+        request.message,
     )
 
 
@@ -189,6 +191,7 @@ def _request_of(line: bytes | memoryview, known: Known) -> Request:
         read.identity,
         read.place,
         read.misdated,
+        once(read.message, read.message),
     )
 
 
@@ -221,6 +224,7 @@ def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> 
         revision(read.named),
         once(read.intent, read.intent),
         read.misdated,
+        read.blind,
     )
 
 

@@ -49,6 +49,7 @@ class EntryLine(msgspec.Struct, omit_defaults=True, gc=False):
     named: str | None = None
     intent: Intent | None = None
     misdated: Time = 0
+    blind: tuple[str, ...] = ()
 
 
 class EntryRead(EntryLine, gc=False):
@@ -102,6 +103,7 @@ class RequestFields(msgspec.Struct, omit_defaults=True, gc=False):
     identity: str = ""
     place: Place | None = None
     misdated: Time = 0
+    message: str = ""
 
 
 class RequestLine(msgspec.Struct, gc=False):

@@ -10,10 +10,11 @@ from operator import attrgetter
 
 from msgspec.structs import replace
 
-from timeline.core.entries import Entry, Request
+from timeline.core.entries import WRITES, Entry, Request
 from timeline.core.machine.spill import Spilling
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Name, name_of
+from timeline.history.refusals import refusers
 from timeline.history.request_store import RequestStore
 from timeline.history.seen import GroupKind
 
@@ -33,6 +34,7 @@ class Requests:
         """`corrected` returns a request with the offset of its file's clock subtracted from its times."""
         self._corrected = corrected
         self._known = RequestStore(spilling)
+        self._refused = RequestStore(spilling)  # those of `_known` of which it is known what refused them, by that
         self._sorted: dict[Name, list[Request]] = {}  # the answers of `about` that still hold
         self._by_uid: dict[Name, dict[str, list[Request]]] = {}  # the same requests by the UID that they name
         # The last answer of `of` that was put together: the rules ask about one object, one after the other.
@@ -53,6 +55,10 @@ class Requests:
             return False
         self._known.put(name, key, request)
         self._outdated(name)
+        if request.refused and request.verb in WRITES:
+            for refuser in refusers(request):
+                self._refused.put(refuser, key, request)
+                self.changed.add(refuser)
         return True
 
     def about(self, name: Name) -> Sequence[Request]:
@@ -97,6 +103,13 @@ class Requests:
         found = self._by_uid[name]
         return found.get(uid, ()), found.get("", ())
 
+    def refused_by(self, refuser: Name) -> list[Request]:
+        """Return the requests that something refused (see `refusals.refusers`), in the order in which they were
+        received."""
+        if refuser not in self._refused:
+            return []
+        return sorted(map(self._corrected, self._refused.about(refuser)), key=_order)
+
     def names(self) -> set[Name]:
         """Return the names that requests are about."""
         kinds = {called: kind for kind, others in self._called.items() for called in others}
@@ -118,7 +131,7 @@ class Requests:
         self._sorted.clear()
         self._by_uid.clear()
         self._last_answer = None, ()
-        self.changed.update(self.names())
+        self.changed.update(self.names(), self._refused)
 
     def forget(self, before: int) -> None:
         """Forget the requests that were answered before a time, in microseconds since 1970.
@@ -128,6 +141,9 @@ class Requests:
         for name in [*self._known]:
             if self._known.drop(name, lambda each: min(each.staged, each.received + _LONGEST) < before):
                 self._outdated(name)
+        for refuser in [*self._refused]:
+            if self._refused.drop(refuser, lambda each: each.staged < before):
+                self.changed.add(refuser)
 
     def _has(self, name: Name) -> bool:
         return name in self._known or any(

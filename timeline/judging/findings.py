@@ -66,8 +66,9 @@ class Root(IntEnum):
 
     LOST_LEASE = 0  # a process went on after it had lost a Lease
     CONFIGURATION = 1  # a setting that cannot work
-    OLD_COPIES = 2  # a controller acted on old copies of objects
-    MISSING = 3  # an object that others need did not exist
+    REFUSAL = 2  # something refused writes: a webhook, a quota, a budget, a kind that was not served
+    OLD_COPIES = 3  # a controller acted on old copies of objects
+    MISSING = 4  # an object that others need did not exist
 
 
 class Link(msgspec.Struct, frozen=True, gc=False):

@@ -41,6 +41,7 @@ class Rule(msgspec.Struct, frozen=True):
     recordings: bool = False  # whether it judges recordings only, and no connected cluster
     also: tuple[Line, ...] = ()  # lines that it reads where there are any, such as those that show what is harmless
     dense: str = ""  # what it misses in a log without every write in the cluster, because it counts revisions
+    spares: tuple[str, ...] = ()  # kinds that it does not judge, of one that judges all others
     untracked: Whole | None = None  # finds what concerns objects that no observation shows, such as those of logs
 
     @property
@@ -70,6 +71,7 @@ def rule(
     recordings: bool = False,
     also: tuple[Line, ...] = (),
     dense: str = "",
+    spares: tuple[str, ...] = (),
     untracked: Whole | None = None,
 ) -> Callable[[Judge], Judge]:
     """Return a decorator that registers a function as a rule. `Rule` describes the arguments.
@@ -99,6 +101,7 @@ def rule(
             recordings,
             also,
             dense,
+            spares,
             untracked,
         )
         return judge

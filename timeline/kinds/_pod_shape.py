@@ -77,6 +77,11 @@ class _Container(msgspec.Struct, gc=False):
     env: tuple[_Env, ...] | None = None
 
 
+class Toleration(msgspec.Struct, gc=False):
+    key: str | None = None
+    effect: str | None = None
+
+
 class PodSpec(msgspec.Struct, gc=False):
     nodeName: str | None = None
     hostname: str | None = None
@@ -87,6 +92,7 @@ class PodSpec(msgspec.Struct, gc=False):
     volumes: tuple[_Volume, ...] | None = None
     containers: tuple[_Container, ...] | None = None
     initContainers: tuple[_Container, ...] | None = None
+    tolerations: msgspec.Raw = msgspec.Raw()
 
 
 class _PodIP(msgspec.Struct, gc=False):
@@ -107,8 +113,13 @@ class PodAnnotations(msgspec.Struct, gc=False):
     index: str | None = msgspec.field(default=None, name="batch.kubernetes.io/job-completion-index")
 
 
+class PodLabels(msgspec.Struct, gc=False):
+    revision: str | None = msgspec.field(default=None, name="controller-revision-hash")
+
+
 class _Metadata(Metadata):
     annotations: PodAnnotations | None = None
+    labels: PodLabels | None = None
 
 
 class PodShape(Shape):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -37,7 +37,7 @@ class _Template(msgspec.Struct, gc=False):
     spec: _PodSpec | None = None
 
 
-class _Spec(msgspec.Struct, gc=False):
+class WorkloadSpec(msgspec.Struct, gc=False):
     replicas: int | None = None
     template: _Template | None = None
 
@@ -47,8 +47,15 @@ class _Status(msgspec.Struct, gc=False):
 
 
 class WorkloadShape(Shape):
-    spec: _Spec = msgspec.field(default_factory=_Spec)
+    spec: WorkloadSpec = msgspec.field(default_factory=WorkloadSpec)
     status: _Status = msgspec.field(default_factory=_Status)
+
+
+class Workload(Protocol):
+    """An object whose spec has a template of Pods."""
+
+    @property
+    def spec(self) -> WorkloadSpec: ...
 
 
 class WorkloadFacts(Facts, frozen=True, omit_defaults=True, gc=False):
@@ -63,7 +70,7 @@ def facts(workload: WorkloadShape) -> WorkloadFacts:
     return WorkloadFacts(*workload.metadata.common, replicas=1 if replicas is None else replicas, locks=locks(workload))
 
 
-def locks(workload: WorkloadShape) -> tuple[Lock, ...]:
+def locks(workload: Workload) -> tuple[Lock, ...]:
     """Return the locks of the containers whose arguments show on which Lease they elect a leader."""
     pods = workload.spec.template and workload.spec.template.spec
     found = [_lock(each.image or "", each.command or (), each.args or ()) for each in (pods and pods.containers) or ()]

@@ -8,14 +8,22 @@ import msgspec
 from timeline.core.entries import Facts
 from timeline.kinds import Kind, Mark, Metadata, Phase, Reference, Shape
 
+_FEW = 20  # the most endpoints of a slice whose Pods are kept: each change of a slice repeats all of them
+
 
 class _Conditions(msgspec.Struct, gc=False):
     ready: bool | None = None
 
 
+class _Target(msgspec.Struct, gc=False):
+    kind: str | None = None
+    name: str | None = None
+
+
 class _Endpoint(msgspec.Struct, gc=False):
     conditions: _Conditions | None = None
     nodeName: str | None = None
+    targetRef: _Target | None = None
 
 
 class _Labels(msgspec.Struct, gc=False):
@@ -39,6 +47,9 @@ class EndpointSliceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     managed_by: str = ""
     endpoints: int = 0
     ready: int = 0
+    # The names of the Pods whose endpoints are ready, and of those whose endpoints are not; () of a slice with many.
+    ready_pods: tuple[str, ...] = ()
+    unready_pods: tuple[str, ...] = ()
     placement: int = 0  # a checksum of the nodes of its ready endpoints; 0 if none is on a node
 
 
@@ -59,8 +70,19 @@ def _facts(endpoint_slice: EndpointSliceShape) -> EndpointSliceFacts:
         managed_by=labels.managed_by,
         endpoints=len(endpoints),
         ready=len(ready),
+        ready_pods=_pods(endpoints, ready=True),
+        unready_pods=_pods(endpoints, ready=False),
         placement=placement(each.nodeName for each in ready),
     )
+
+
+def _pods(endpoints: tuple[_Endpoint, ...], *, ready: bool) -> tuple[str, ...]:
+    """Return the names of the Pods whose endpoints are ready, or are not; () if there are more than _FEW endpoints."""
+    if len(endpoints) > _FEW:
+        return ()
+    found = (each for each in endpoints if (each.conditions is None or each.conditions.ready is not False) is ready)
+    targets = (each.targetRef for each in found if each.targetRef and each.targetRef.kind == "Pod")
+    return tuple(sorted(each.name for each in targets if each.name))
 
 
 def _phase(endpoint_slice: EndpointSliceFacts) -> Phase:

@@ -10,7 +10,10 @@ from msgspec.structs import replace
 from timeline.core.entries import Facts, revision
 from timeline.kinds import Kind, Reference, Shape, seconds
 
-KEPT = frozenset({"LeaderElection", "PVCError", "FailedMount", "FailedScheduling", "Failed"})
+KEPT = frozenset(
+    {"LeaderElection", "PVCError", "FailedMount", "FailedScheduling", "Failed", "FailedCreatePodSandBox",
+     "NetworkNotReady"}
+)  # fmt: skip
 """The reasons of the Events whose message rules read. Of all other Events, often a third of a log, only the metadata is
 kept, and what the Event says of the knowledge of its writer."""
 _LONGEST = 1024  # characters that the texts of an `Acted` have at most; names and UIDs are much shorter

@@ -2,34 +2,21 @@
 
 from timeline.kinds import Kind
 
-_ADMISSION, _RBAC = "admissionregistration.k8s.io", "rbac.authorization.k8s.io"
+_RBAC = "rbac.authorization.k8s.io"
 
 KINDS = (
     Kind("", "ConfigMap", "cm", "Config", subresources=()),
     Kind("", "Secret", "sec", "Config", subresources=(), watched=False),
     Kind("", "ServiceAccount", "sa", "Config", subresources=()),
-    Kind("", "Namespace", "ns", "Cluster", namespaced=False),
-    Kind("", "Node", "node", "Cluster", aliases=("no",), namespaced=False),
-    Kind("", "PersistentVolume", "pv", "Claims", namespaced=False),
     Kind("", "ReplicationController", "rc", "Other", subresources=("status", "scale")),
-    Kind("", "ResourceQuota", "quota", "Other", watched=False),
+    Kind("", "ResourceQuota", "quota", "Other"),
     Kind("apps", "ControllerRevision", "rev", "Other", subresources=(), watched=False),
-    Kind("autoscaling", "HorizontalPodAutoscaler", "hpa", "Other", watched=False),
     Kind("batch", "CronJob", "cj", "Jobs"),
     Kind("networking.k8s.io", "NetworkPolicy", "netpol", "Network", subresources=()),
     Kind("networking.k8s.io", "Ingress", "ing", "Network"),
-    Kind("policy", "PodDisruptionBudget", "pdb", "Config"),
     Kind("scheduling.k8s.io", "PriorityClass", "pc", "Cluster", subresources=(), namespaced=False),
     Kind("scheduling.volcano.sh", "Queue", "queue", "Groups", aliases=("q",), namespaced=False),
     Kind("storage.k8s.io", "StorageClass", "sc", "Cluster", subresources=(), namespaced=False),
-    Kind("apiextensions.k8s.io", "CustomResourceDefinition", "crd", "Cluster", namespaced=False, watched=False),
-    Kind("apiregistration.k8s.io", "APIService", "apis", "Cluster", namespaced=False, watched=False),
-    Kind(
-        _ADMISSION, "MutatingWebhookConfiguration", "mwc", "Cluster", subresources=(), namespaced=False, watched=False
-    ),
-    Kind(
-        _ADMISSION, "ValidatingWebhookConfiguration", "vwc", "Cluster", subresources=(), namespaced=False, watched=False
-    ),
     Kind(_RBAC, "Role", "role", "Cluster", subresources=(), watched=False),
     Kind(_RBAC, "RoleBinding", "rb", "Cluster", subresources=(), watched=False),
     Kind(_RBAC, "ClusterRole", "cr", "Cluster", subresources=(), namespaced=False, watched=False),

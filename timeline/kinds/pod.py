@@ -1,13 +1,18 @@
 """Read Pods."""
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
+
+import msgspec
 
 from timeline.core.entries import Facts
 from timeline.core.job_pods import TERMINAL, spells
 from timeline.core.numbers import whole_number
+from timeline.core.order import At
 from timeline.kinds import Kind, Mark, Phase, Reference, Telling, address, seconds
-from timeline.kinds._pod_shape import PodAnnotations, PodShape, PodSpec, PodStatus, Source
+from timeline.kinds._pod_shape import PodAnnotations, PodLabels, PodShape, PodSpec, PodStatus, Source, Toleration
 
 
 class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
@@ -29,11 +34,20 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     scheduler: str = ""
     addresses: tuple[str, ...] = ()  # status.podIPs, which are those of its node if it uses the host network
     images: tuple[tuple[str, str], ...] = ()  # the name and the image of each container
+    revision: str = ""  # of its owner's template: the label controller-revision-hash
+    refused: str = ""  # why it failed, if its status gives one reason for all of it, such as "OutOfcpu"
+    tolerates: tuple[str, ...] = ()  # keys of taints of which it tolerates that they keep Pods away; "*" for all
     needs: tuple[Reference, ...] = ()  # the ConfigMaps, Secrets, claims and other objects without which it cannot run
 
     @property
     def terminal(self) -> bool:
         return self.phase in TERMINAL
+
+    @property
+    def turned_away(self) -> bool:
+        """Return whether a kubelet refused the Pod, so that it failed without having run."""
+        never_ran = not self.started and not self.disrupted
+        return bool(self.refused) and never_ran and _TURNED_AWAY.fullmatch(self.refused) is not None
 
     def failed_since(self, before: "PodFacts") -> bool:
         """Return whether a container failed or was restarted since the earlier state `before`, for another reason than
@@ -41,6 +55,12 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
         if self.deleting or self.disrupted:
             return False
         return self.restarts > before.restarts or (self.failed and not before.failed)
+
+
+_TURNED_AWAY = re.compile(
+    r"OutOf\w+|UnexpectedAdmissionError|NodeAffinity|NodePorts|NodeName|TopologyAffinityError|SMTAlignmentError"
+    r"|ResourceAllocationError|PodFeatureUnsupported|InvalidNodeInfo"
+)
 
 
 def _number(text: str | None) -> int:
@@ -89,6 +109,9 @@ def _facts(pod: PodShape) -> PodFacts:
         scheduler=spec.schedulerName or "",
         addresses=_addresses(status),
         images=_images(spec),
+        revision=(pod.metadata.labels or PodLabels()).revision or "",
+        refused=(status.reason or "") if status.phase == "Failed" else "",
+        tolerates=_tolerates(bytes(spec.tolerations)) if spec.tolerations else (),
         needs=_needs(spec),
     )
 
@@ -109,6 +132,27 @@ def _images(spec: PodSpec) -> tuple[tuple[str, str], ...]:
 def _shared(images: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     """Return the same images. The cache lets all Pods of one template share one tuple."""
     return images
+
+
+@lru_cache(1_000)  # all Pods of one template share one text
+def _tolerates(tolerations: bytes) -> tuple[str, ...]:
+    """Return the keys of the taints that a Pod tolerates for another reason than that Kubernetes lets all Pods of a
+    kind tolerate them."""
+    every = _tolerations.decode(tolerations) or ()
+    keeping = (each.key or "*" for each in every if each.effect in (None, "", "NoSchedule"))
+    return tuple(dict.fromkeys(key for key in keeping if not key.startswith("node.kubernetes.io/")))
+
+
+_tolerations = msgspec.json.Decoder(tuple[Toleration, ...] | None)
+
+
+def _spells(pod: Any) -> Iterable[tuple[str, At, At | None]]:
+    """Yield the spells of a Pod of a Job (see `timeline.core.job_pods`), and "refused", which begins when a node
+    refused the Pod and does not end."""
+    yield from spells(pod)
+    refused = next((each for each in pod.moments if each.facts.turned_away), None)
+    if refused:
+        yield "refused", refused.at, None
 
 
 def _clues(pod: PodFacts) -> Iterable[str]:
@@ -207,7 +251,7 @@ KIND = Kind(
     _marks,
     _references,
     subtitle=lambda pod: pod.node,
-    spells=spells,
+    spells=_spells,
     addresses=lambda pod: pod.addresses,
     clues=_clues,
     telling=Telling(

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
 
 import msgspec
 
@@ -16,12 +18,15 @@ class _Spec(msgspec.Struct, gc=False):
     type: str | None = None
     selector: dict[str, str] | None = None
     externalTrafficPolicy: str | None = None
+    publishNotReadyAddresses: bool | None = None
     loadBalancerClass: str | None = None
 
 
 class _Ingress(msgspec.Struct, gc=False):
     ip: str | None = None
     hostname: str | None = None
+    ipMode: str | None = None
+    ports: Any = None
 
 
 class _LoadBalancer(msgspec.Struct, gc=False):
@@ -55,7 +60,10 @@ class ServiceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     local: bool = False  # externalTrafficPolicy is Local: only nodes with an endpoint announce it
     balancer_class: str = ""  # spec.loadBalancerClass; "" is the default of the cluster
     ignored: bool = False  # an annotation tells kube-vip to ignore the Service
+    publishes: bool = False  # publishNotReadyAddresses: its endpoints count as ready whatever their Pods are
+    selector: str = ""  # a hash of its selector; "" without one
     addresses: tuple[str, ...] = ()  # status.loadBalancer.ingress: IPs or host names
+    balancer: str = ""  # a hash of all of status.loadBalancer.ingress; "" if that is empty
     fixed: tuple[str, ...] = ()  # spec.clusterIPs and spec.externalIPs
 
     @property
@@ -70,18 +78,27 @@ class ServiceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
 
 def _facts(service: ServiceShape) -> ServiceFacts:
     spec, balancer = service.spec, service.status.loadBalancer
+    ingress = (balancer and balancer.ingress) or ()
     annotations = service.metadata.annotations or _Annotations()
     return ServiceFacts(
         *service.metadata.common,
         headless=spec.clusterIP == "None",
         type=spec.type or "ClusterIP",
         selects=bool(spec.selector),
+        publishes=bool(spec.publishNotReadyAddresses),
+        selector=_hash(tuple(sorted(spec.selector.items()))) if spec.selector else "",
         local=spec.externalTrafficPolicy == "Local",
         balancer_class=spec.loadBalancerClass or "",
         ignored=annotations.ignore == "true",
-        addresses=tuple(each.ip or each.hostname or "" for each in (balancer and balancer.ingress) or ()),
+        addresses=tuple(each.ip or each.hostname or "" for each in ingress),
+        balancer=blake2b(msgspec.json.encode(ingress), digest_size=4).hexdigest() if ingress else "",
         fixed=_fixed((spec.clusterIP or "", *(spec.clusterIPs or ()), *(spec.externalIPs or ()))),
     )
+
+
+@lru_cache(10_000)
+def _hash(selector: tuple[tuple[str, str], ...]) -> str:
+    return blake2b(repr(selector).encode(), digest_size=4).hexdigest()
 
 
 @lru_cache(10_000)
@@ -100,6 +117,8 @@ def _clues(service: ServiceFacts) -> Iterable[str]:
 def _marks(before: ServiceFacts, after: ServiceFacts) -> Iterable[Mark]:
     if before.addresses != after.addresses:
         yield Mark("status", f"address {', '.join(after.addresses)}" if after.addresses else "address taken away")
+    if before.selector != after.selector and before.selector:
+        yield Mark("status", "selects other Pods" if after.selector else "selects no Pods any more")
 
 
 KIND = Kind(

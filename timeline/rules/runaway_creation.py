@@ -4,8 +4,9 @@
 
 A Volcano job whose controller creates claims (`<job>-pvc-<12 letters or digits>`) that are neither in its
 `spec.volumes[].volumeClaimName` nor in `status.controlledResources`. Of any other owner: at least 20 children of one
-kind, created within 60 s while its `metadata.generation` does not change, that neither its spec nor its status names or
-asks for, and that no Pod uses. There is one finding for each owner, and its count grows with the children.
+kind, created within 60 s, or 100 within an hour, while its `metadata.generation` does not change, that neither its spec
+nor its status names or asks for, and that no Pod uses. There is one finding for each owner, and its count grows with
+the children.
 
 ## Why it matters
 
@@ -69,6 +70,8 @@ from timeline.kinds import qualified
 
 COUNT = setting("runaway-creation", "count", 20, "", "How many unwanted children of one kind are a runaway.")
 WITHIN = setting("runaway-creation", "within", 60, "s", "In how long a time so many of them come.")
+SLOW_COUNT = setting("runaway-creation", "slow-count", 100, "", "How many of them are a runaway if they come slowly.")
+SLOW_WITHIN = setting("runaway-creation", "slow-within", 3600, "s", "In how long a time so many of them come slowly.")
 SETTLE = setting("runaway-creation", "settle", 5, "s", "How long a controller may take to name what it made.")
 
 _VOLCANO = "Job.batch.volcano.sh"
@@ -188,7 +191,8 @@ def _runaway(owner: Track, children: list[Track], world: World) -> Runaway | Non
 
 
 def _enough(children: list[Track]) -> bool:
-    return came_quickly(children, round(COUNT.value), WITHIN.microseconds)
+    quickly = came_quickly(children, round(COUNT.value), WITHIN.microseconds)
+    return quickly or came_quickly(children, round(SLOW_COUNT.value), SLOW_WITHIN.microseconds)
 
 
 def _verdict(leaked: list[Track]) -> Verdict:

@@ -27,6 +27,18 @@ def incident(**changed: Any) -> Any:
     return {**row, "symptoms": [SYMPTOM, SYMPTOM], "symptoms_total": 2, "findings": 8, **changed}
 
 
+def test_where_it_happened_names_one_object_or_counts_several() -> None:
+    other = {**SYMPTOM, "anchor": {**ANCHOR, "name": "paused"}}
+    lease = {**SYMPTOM, "anchor": {**ANCHOR, "kind": "Lease"}}
+    for symptoms_, total, spaces, words in (
+        ([SYMPTOM, SYMPTOM], 2, ["nightly"], "nightly / Job shards"),
+        ([SYMPTOM, other], 2, ["a", "b", "c"], "a, b and 1 more / 2 Jobs"),
+        ([SYMPTOM, lease], 9, ["", "nightly"], "nightly / at least 2 objects"),
+    ):
+        given = incident(anchor=ANCHOR, symptoms=symptoms_, symptoms_total=total, anchored_in=spaces)
+        assert incidents.where(given) == words
+
+
 def test_counts_are_written_alike() -> None:
     counts = {"total": 1, "symptoms": 9, "findings": 40}
     noted = {"acknowledged": 0, "acknowledged_symptoms": 4, "acknowledged_findings": 10}

@@ -163,7 +163,7 @@ def test_a_rate_needs_time_and_entries(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["nope"], "There is no rule nope. The rules are consumer-order,"),
+        (["nope"], "There is no rule nope. The rules are attachment-overlap,"),
         (["consumer-order"], "consumer-order needs the log of kube-vip, which no policy brings."),
         (["--namespace", "a b"], "'a b' cannot be the name of a namespace."),
         (["--sample", "/nowhere/audit.log"], "/nowhere/audit.log"),

@@ -36,7 +36,7 @@ from timeline.core.times import LATEST
 from timeline.history.codec import line_of, observation_of
 from timeline.kinds import kind_of, registry
 
-HEADER = b'{"schema":"causeline.recording/v3"}\n'
+HEADER = b'{"schema":"causeline.recording/v4"}\n'
 LINES = [*real("restart.jsonl"), *real("deletion.jsonl")]
 
 
@@ -118,9 +118,17 @@ FULL = Entry(
     level=Level.REQUEST,
     body=b'{"kind":"Thing"}',
     arrived=8,
+    blind=("finalizers",),
     **COMMON,
 )
-ASKED: dict[str, Any] = {"since": "12", "match": "Exact", "initial": True, "applied": True, "selector": "app=a"}
+ASKED: dict[str, Any] = {
+    "since": "12",
+    "match": "Exact",
+    "initial": True,
+    "applied": True,
+    "selector": "app=a",
+    "message": "m",
+}
 REQUEST = Request(THING, "update", 409, reason="Conflict", answered=2**91, **ASKED, **COMMON)
 SINCE: dict[str, Any] = {"since": 3, "since_revision": 2**70, "reason": "away", "other": "Pod", "namespace": "n"}
 MARK = Mark("g", "v1", "Thing", MarkType.GAP, 9, 2**128, **SINCE)
@@ -206,13 +214,13 @@ def test_exports_may_be_joined() -> None:
 
 
 def test_a_newer_version_is_refused() -> None:
-    newer = HEADER.replace(b"/v3", b"/v4")
+    newer = HEADER.replace(b"/v4", b"/v5")
     for content in (newer, newer + json.dumps(written()).encode(), HEADER + newer):
         with pytest.raises(NotARecording) as refused:
             items_of(content)
         assert str(refused.value) == (
-            "export was written by a newer Causeline: it is version 4 of its own format, and this Causeline reads"
-            " version 3. Update Causeline to read it."
+            "export was written by a newer Causeline: it is version 5 of its own format, and this Causeline reads"
+            " version 4. Update Causeline to read it."
         )
 
 

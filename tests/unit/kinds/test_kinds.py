@@ -14,10 +14,14 @@ TONES = {"strong", "pale", "muted", "ended"}
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.kind}.{kind.group}")
 
 
+def decoded_as(kind: Kind, **fields: object) -> Facts:
+    """Return the facts of an object with these fields."""
+    return kind.facts(msgspec.json.decode(msgspec.json.encode(fields), type=kind.shape))
+
+
 def facts_of(kind: Kind, **metadata: object) -> Facts:
     """Return the facts of an object that has only metadata."""
-    shape = msgspec.json.decode(msgspec.json.encode({"metadata": {"name": "x", **metadata}}), type=kind.shape)
-    return kind.facts(shape)
+    return decoded_as(kind, metadata={"name": "x", **metadata})
 
 
 @each_kind

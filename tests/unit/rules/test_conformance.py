@@ -110,7 +110,7 @@ def check_proof(finding: Finding) -> None:
         assert all(one.moment.place and one.moment.place.line for one in each.proof)
 
 
-CHANGES = re.compile(r"kubectl (-n \S+ )?(delete|annotate|scale|rollout restart|edit|patch) |vcctl job suspend ")
+CHANGES = re.compile(r"kubectl (-n \S+ )?(delete|annotate|scale|rollout restart|edit|patch|cordon) |vcctl job suspend ")
 NAMED = re.compile(
     r"kubectl (?:-n (?P<namespace>\S+) )?\w+ (?P<resource>[\w.,]+)"
     r"(?P<names>(?: (?!-)[\w.-]+(?=[ `]|$))*)(?: -l \S+=(?P<label>\S+))?"

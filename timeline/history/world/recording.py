@@ -177,6 +177,10 @@ class RecordingWorld(World):
         self.dependencies.look("requests", track.name)
         return super().requests_apart(track)
 
+    def refused_by(self, refuser: Name) -> Sequence[Request]:
+        self.dependencies.look("requests", refuser)
+        return super().refused_by(refuser)
+
     def acts(self, name: Name, child: str | None = None) -> Sequence[Act]:
         self.dependencies.look("acts", name)
         return super().acts(name, child)

@@ -144,6 +144,11 @@ class WholeSource:
         none. A name may have thousands of the latter."""
         return self._ledger.requests.apart(track.name, track.ref.uid)
 
+    def refused_by(self, refuser: Name) -> Sequence[Request]:
+        """Return the requests that something refused, such as a webhook that could not be called or a budget (see
+        `timeline.history.refusals`), in the order in which they were received."""
+        return self._ledger.requests.refused_by(refuser)
+
     def requested_names(self) -> set[Name]:
         """Return the names that requests which changed nothing are about."""
         return self._ledger.requests.names()

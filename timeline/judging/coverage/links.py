@@ -11,8 +11,9 @@ from timeline.judging.incidents.partition import SHARED_WRITE
 from timeline.judging.leases.lost import TAKE_OVER
 from timeline.judging.leases.sharing import CONFIGURATION
 from timeline.judging.references.missing import MISSING_OBJECT
+from timeline.judging.refusals.outages import REFUSED
 
-LINKS = (SHARED_WRITE, OLD_COPIES, TAKE_OVER, MISSING_OBJECT, CONFIGURATION)
+LINKS = (SHARED_WRITE, OLD_COPIES, TAKE_OVER, MISSING_OBJECT, CONFIGURATION, REFUSED)
 """All sorts of links. `judgeable` says of each what can be proven in a source, as it does of rules."""
 JOINS: dict[Answer, str] = {"can": "can join", "part": "can join in part", "cannot": "cannot join"}
 

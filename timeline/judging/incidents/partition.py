@@ -134,7 +134,7 @@ def _of_cause(cause: tuple[str, ...]) -> str:
 
 def beginning(pieces: Iterable[Piece], identity: str) -> Name | None:
     """Return the object that an incident with some of these occurrences begins with: the Lease that was lost, or the
-    object that was missing, came late or was removed. None if it begins with none of these."""
+    object that refused writes, was missing, came late or was removed. None if it begins with none of these."""
     for each in pieces:
         if each.cause and _of_cause(each.cause) == identity:
             return Name(*each.cause)
@@ -148,7 +148,7 @@ def _object(root: Link) -> Name | None:
     match root.root:
         case Root.LOST_LEASE | Root.CONFIGURATION:
             return Name("coordination.k8s.io", "Lease", *root.names)
-        case Root.MISSING:
+        case Root.MISSING | Root.REFUSAL:
             return Name(*root.names)
     return None  # old copies are no object
 

@@ -48,6 +48,20 @@ _REMEDIES = {
             "Prevent": "let whatever installs the schedulers name the Lease of each after the scheduler.",
         },
     ),
+    Root.REFUSAL: _Remedy(
+        frozenset(
+            {
+                "ca-bundle-stale",
+                "eviction-blocked",
+                "kind-not-served",
+                "namespace-not-furnished",
+                "quota-conflict",
+                "webhook-not-ready",
+            }
+        ),
+        _ENDS,
+        {},
+    ),
     Root.OLD_COPIES: _Remedy(
         frozenset({"stale-view", "stale-write", "view-went-back"}),
         _ENDS,

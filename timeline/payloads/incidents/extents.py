@@ -9,6 +9,7 @@ from timeline.judging.incidents.partition import Piece
 _LINKS = {
     Root.LOST_LEASE: "the same loss of the Lease",
     Root.CONFIGURATION: "the same configuration",
+    Root.REFUSAL: "the same refusal",
     Root.OLD_COPIES: "the same old copies",
     Root.MISSING: "the same missing object",
 }

@@ -288,6 +288,10 @@ def _root(found: Sequence[Episode]) -> str:
             return f"The old holder of Lease {name} went on writing after it had lost it{lasted}"
         case Link(root=Root.CONFIGURATION, names=(_, name)):
             return f"Workloads with different schedulers elect on Lease {name}"
+        case Link(root=Root.REFUSAL, names=(_, "Service", _, name)):
+            return f"Service {name} of a webhook was not ready{lasted}"
+        case Link(root=Root.REFUSAL, names=(_, kind, _, name)):
+            return f"{kind} {name} refused writes{lasted}"
         case Link(root=Root.OLD_COPIES, names=(component, _, kind)):
             return f"{component} acted on old copies of {kind}s{lasted}"
         case Link(names=(_, kind, _, name)):

@@ -23,9 +23,10 @@ ROOTS = {
     Root.CONFIGURATION: "configuration",
     Root.OLD_COPIES: "old-copies",
     Root.MISSING: "missing-object",
+    Root.REFUSAL: "refused-writes",
 }
 WATCH = sorted((DATA / "objects/watch").iterdir())
-OF_REQUESTS = ("old-copies", "take-over")
+OF_REQUESTS = ("old-copies", "take-over", "refused-writes")
 
 
 def links_of(world: World) -> dict[str, RuleCoverage]:

@@ -1,0 +1,1 @@
+"""What rules share that judge Pods and their nodes."""

@@ -1,0 +1,1 @@
+"""What rules share that judge refused requests."""

@@ -1,0 +1,1 @@
+"""Kinds that decide about requests: webhook configurations."""

@@ -1,0 +1,1 @@
+"""Kinds that bound how many Pods there are, or may be taken away."""

@@ -1,0 +1,1 @@
+"""Nodes and what kubelets say of them."""

@@ -1,0 +1,1 @@
+"""Kinds that say which other kinds the API serves, and where objects may be."""

@@ -1,0 +1,1 @@
+"""PersistentVolumes and their attachments to nodes."""

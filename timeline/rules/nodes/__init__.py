@@ -1,0 +1,1 @@
+"""Rules about Pods, volumes and the nodes that are to run them."""

@@ -1,0 +1,1 @@
+"""Rules about the fields and the lives of objects of any kind."""

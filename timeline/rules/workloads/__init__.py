@@ -1,0 +1,1 @@
+"""Rules about the Pods of workloads, and the traffic to them."""

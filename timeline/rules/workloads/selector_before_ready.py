@@ -1,0 +1,145 @@
+"""A Service that was turned to other Pods before these were ready.
+
+## What it sees
+
+The selector of a Service changed, and its ready endpoints went from some to none, until the Pods that it selects now
+became ready.
+
+## Why it matters
+
+In between, nobody could reach the Service: connections are refused or time out, although Pods that could have answered
+were there all the time.
+
+## Proof
+
+The write that changed the selector, and the EndpointSlices of the Service before it, after it, and when an endpoint was
+ready again. No write of them is missing.
+
+## Looks alike but is benign
+
+- The first selector of a Service, or one that is taken away.
+- A Service whose old Pods were not ready either, or had been scaled to none before.
+- A selector that matches no Pod at all: nothing was to become ready.
+- A gap that is shorter than the setting.
+
+## What to do
+
+Wait until the new Pods are ready, and only then change the selector.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from timeline.history.lifelines import Moment, Track
+from timeline.history.world.world import World
+from timeline.judging.advice import kubectl
+from timeline.judging.coverage.lines import line, need
+from timeline.judging.endpoints.readiness import Span, endpoints_of, ready, surely_unchanged
+from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, longest, occurrence
+from timeline.judging.rulebook import rule, setting
+from timeline.judging.verdicts import Verdict, between, order_of, so_far, why
+
+WITHIN = setting("selector-before-ready", "within", 10, "s", "How soon after the change the endpoints went.")
+SHORT = setting("selector-before-ready", "short", 1, "s", "A Service without ready endpoints for less is no gap.")
+
+
+class _Gap(NamedTuple):
+    """A time without ready endpoints after a selector had changed."""
+
+    changed: Moment
+    piece: Track  # the EndpointSlice that lost its last ready endpoint
+    lost: Moment
+    back: Span | None  # None if no endpoint was ready again
+    end: int
+    verdict: Verdict
+
+
+@rule(
+    "selector-before-ready",
+    judges=("Service",),
+    needs=(need(line("Service", verbs="update")), need(line("EndpointSlice", "Endpoints", verbs="update"))),
+    incident="{anchor} was turned to Pods that were not ready{times}",
+    harm="{count} Services without ready endpoints",
+    times=True,
+)
+def judge(service: Track, world: World) -> Iterator[Finding]:
+    changes = [after for before, after in pairwise(service.moments) if _turned(before, after)]
+    gaps = [gap for each in changes if (gap := _gap(service, each, world))]
+    if not gaps:
+        return
+    ref, found = service.ref, [_occurrence(service, each) for each in gaps]
+    worst = longest(found)
+    yield Finding(
+        rule="selector-before-ready",
+        subject=ref,
+        verdict=max((each.verdict for each in gaps), key=list(Verdict).index),
+        summary=f"Service {ref.name} had no ready endpoint for {worst.interval} after its selector had changed",
+        occurrences=tuple(found),
+        measured=worst,
+        advice=(
+            f"Look: {kubectl(ref.namespace, 'get endpointslices -l kubernetes.io/service-name={}', ref.name)}, and who "
+            "changed the selector (the proof).",
+            "Stop: if it is still without endpoints, turn it back: "
+            f"{kubectl(ref.namespace, 'edit service {}', ref.name)}, with the labels of the old Pods.",
+            "Prevent: change the selector only once the new Pods are ready: "
+            f"{kubectl(ref.namespace, 'wait --for=condition=Ready pods -l KEY=VALUE')}.",
+            f"Verify: {kubectl(ref.namespace, 'get endpointslices -w')} shows ready endpoints at every change.",
+        ),
+    )
+
+
+def _turned(before: Moment, after: Moment) -> bool:
+    """Return whether a Service that selected Pods selects other ones from a moment on."""
+    one, other = (getattr(each.facts, "selector", "") for each in (before, after))
+    return bool(one and other) and one != other
+
+
+def _gap(service: Track, changed: Moment, world: World) -> _Gap | None:
+    pieces = endpoints_of(service, world)
+    end = world.last if service.asked_to_end is None else min(world.last, service.asked_to_end)
+    spans = ready(pieces, end)
+    last = next((each for each in reversed(spans) if each.since.time <= changed.time), None)
+    if last is None or not changed.time <= last.until <= changed.time + WITHIN.microseconds:
+        return None
+    back = next((each for each in spans if each.since.time > last.until), None)
+    lost = _lost(pieces, last.until)
+    over = back.since.time if back else end
+    if lost is None or over - last.until < SHORT.microseconds or (back is None and not _unready(pieces, over)):
+        return None
+    piece, moment = lost
+    verdict = order_of(changed, moment)
+    if verdict is None or not all(surely_unchanged(each, changed.time, over, world) for each in pieces):
+        return None
+    return _Gap(changed, piece, moment, back, over, verdict)
+
+
+def _lost(pieces: list[Track], time: int) -> tuple[Track, Moment] | None:
+    """Return the EndpointSlice, and its moment, in which no endpoint was ready from a drawn time on."""
+    at = ((piece, moment) for piece in pieces for moment in piece.moments if moment.time == time)
+    return next(((piece, moment) for piece, moment in at if moment.facts and not moment.facts.ready), None)
+
+
+def _unready(pieces: list[Track], time: int) -> bool:
+    """Return whether any EndpointSlice has endpoints at a drawn time, which then are not ready."""
+    return any(facts and facts.endpoints for facts in (each.facts_at(time) for each in pieces))
+
+
+def _occurrence(service: Track, gap: _Gap) -> Occurrence:
+    proof = [
+        Proof("selector changed", service.ref, gap.changed, Part.ACT),
+        Proof("no endpoint ready", gap.piece.ref, gap.lost, Part.REMOVED),
+    ]
+    if gap.back:
+        proof.append(Proof("endpoint ready again", gap.back.track.ref, gap.back.since, Part.LATE))
+    lasted = between(gap.lost, gap.back.since) if gap.back else so_far(gap.lost, gap.end)
+    return occurrence(
+        *proof,
+        headline=f"{{subjects}} had no ready endpoint for {lasted} after its selector had changed",
+        plural="Services",
+        why=why(gap.verdict, gap.changed, gap.lost),
+        effect=(Effect.POSSIBLE, f"nobody could reach {{names}} for {lasted}"),
+        last=gap.end,
+        interval=lasted,
+        open=gap.back is None,
+    )

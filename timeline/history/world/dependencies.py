@@ -155,7 +155,7 @@ class Dependencies:
 
     def look_until(self, until: int, *what: object) -> None:
         """Record that the current judgement reads what this key stands for, but no track that began after a drawn time,
-        in microseconds since 1970."""
+        in microseconds since 1970; of ("states", name) also nothing that happened to a track after that time."""
         if self._subject:
             early = what, until
             self._looked_until[early] = self._looked_until.get(early, 0) | self._rule
@@ -183,6 +183,11 @@ class Dependencies:
             for until, key in readers[bisect_left(readers, (track.first.time,)) :]:
                 reads = self._reads[key]
                 self._mark(key, reads.looked_until_by[reads.looked_until.index((what, until))])
+        states: What = ("states", track.name)
+        readers = self._early_readers.get(states, [])
+        for until, key in readers[bisect_left(readers, (max(since, track.first.time),)) :]:
+            reads = self._reads[key]
+            self._mark(key, reads.looked_until_by[reads.looked_until.index((states, until))])
         if track.owner:
             self.differs(("children", track.owner.uid))
             counters = self._counters.get(track.owner.uid, [])

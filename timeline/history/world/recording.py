@@ -155,6 +155,10 @@ class RecordingWorld(World):
         self._look(lives[-1].first.time if ends else None, "name", name)
         return lives
 
+    def begun_by(self, name: Name, time: int) -> Sequence[Track]:
+        self.dependencies.look_until(time, "states", name)
+        return super().begun_by(name, time)
+
     def _look(self, until: int | None, *what: object) -> None:
         if until is None:
             self.dependencies.look(*what)

@@ -195,6 +195,10 @@ class World(WholeSource):
         """
         return self._tracks.incarnations(name, until, after)
 
+    def begun_by(self, name: Name, time: int) -> Sequence[Track]:
+        """Return the tracks of a name that began by a drawn time. The caller looks at nothing of them after it."""
+        return [each for each in self._tracks.incarnations(name, time, None) if each.first.time <= time]
+
     def writes_without_uid(self, track: Track) -> list[Moment]:
         """Return the writes that may be of this track or of another one of its name, because no observation shows
         which; none for a track that has no UID itself."""

@@ -33,15 +33,16 @@ def spans(track: Track, end: int, holds: Callable[[Any], bool]) -> Iterator[Span
         yield Span(track, since, end if track.until is None else min(end, track.until))
 
 
-def endpoints_of(service: Track, world: World) -> list[Track]:
-    """Return the EndpointSlices of a Service, or its Endpoints if the source shows no EndpointSlices."""
+def endpoints_of(service: Track, world: World, until: int | None = None) -> list[Track]:
+    """Return the EndpointSlices of a Service, or its Endpoints if the source shows no EndpointSlices; with `until`,
+    those that began by this drawn time."""
     slices = [
         track
-        for track in world.referrers(service.name)
+        for track in world.referrers(service.name, until)
         if track.ref.kind == "EndpointSlice"
         and not (track.owner and track.owner.kind == "Service" and track.owner.uid != service.ref.uid)
     ]
-    return slices or [*world.incarnations(service.name._replace(kind="Endpoints"))]
+    return slices or [*world.incarnations(service.name._replace(kind="Endpoints"), until)]
 
 
 def ready(pieces: list[Track], end: int) -> list[Span]:

@@ -27,9 +27,11 @@ def binding_of(pod: Track) -> Binding | None:
     return None
 
 
-def node_at(node: str, time: int, world: World) -> Track | None:
-    """Return the Node of a name that stood at a drawn time; None if the source shows none."""
-    lives = world.incarnations(Name("", "Node", "", node), time)
+def node_at(node: str, time: int, world: World, until: int | None = None) -> Track | None:
+    """Return the Node of a name that stood at a drawn time; None if the source shows none. With `until`, the caller
+    looks at nothing of it that happened after that time."""
+    name = Name("", "Node", "", node)
+    lives = world.incarnations(name, time) if until is None else world.begun_by(name, until)
     begun = [each for each in lives if each.first.time <= time]
     return begun[-1] if begun else None
 

@@ -23,7 +23,10 @@ MISSING_OBJECT = LinkNeeds(
     "A missing object",
     "all that waited for it",
     needs=(
-        need(line("Pod", "Job.batch.volcano.sh", verbs="state")),
+        need(
+            line("Pod", "Job.batch.volcano.sh", verbs="state"),
+            line("Deployment", "StatefulSet", "DaemonSet", verbs="delete"),  # that took finalizers away
+        ),
         need(line("Pod", verbs="create"), misses="the time since which Pods wait"),
         need(line("PersistentVolumeClaim", verbs="create", level=Level.METADATA), misses="Pods that wait for a claim"),
         need(line("ConfigMap", verbs="create", level=Level.METADATA), misses="Pods that wait for a ConfigMap"),

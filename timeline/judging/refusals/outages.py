@@ -14,7 +14,11 @@ REFUSED = LinkNeeds(
     "refused-writes",
     "One outage of what refuses writes",
     "what was refused while a webhook, a quota, a budget or a kind could not be used",
-    needs=(need(line(verbs="vain", level=Level.METADATA)),),
+    needs=(
+        need(
+            line(verbs="vain", level=Level.METADATA, sent=True), line(verbs="conflict", level=Level.METADATA, sent=True)
+        ),
+    ),
 )
 
 

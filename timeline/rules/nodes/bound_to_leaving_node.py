@@ -67,8 +67,8 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
     bound = binding_of(pod)
     if bound is None or (pod.owner and pod.owner.kind in ("DaemonSet", "Node")):
         return
-    node = node_at(bound.node, bound.moment.time, world)
-    if node is None or node.ended is None:
+    node = node_at(bound.node, bound.moment.time, world, pod.until)
+    if node is None or node.ended is None or (pod.until is not None and node.ended.time > pod.until):
         return
     marked = _marked(node, bound, pod)
     gone, asked = node.ended, pod.asked_to_end

@@ -74,9 +74,11 @@ def judge(service: Track, world: World) -> Iterator[Finding]:
     if any(getattr(each.facts, "publishes", False) for each in service.moments):
         return
     found: dict[str, dict[object, _Stale]] = defaultdict(dict)
-    for piece in endpoints_of(service, world):
+    for piece in endpoints_of(service, world, service.until):
         for name in {name for each in piece.moments for name in _named(each)}:
-            for pod in world.incarnations(Name("", "Pod", piece.ref.namespace, name)):
+            pod_name = Name("", "Pod", piece.ref.namespace, name)
+            pods = world.incarnations(pod_name) if piece.until is None else world.begun_by(pod_name, piece.until)
+            for pod in pods:
                 for stale in _stale(pod, piece, world):
                     found[name].setdefault((stale.changed.at, pod.key), stale)  # slices of two families say the same
     for _, of_pod in sorted(found.items()):
@@ -101,8 +103,9 @@ def _stale(pod: Track, piece: Track, world: World) -> Iterator[_Stale]:
         ends += [each for each in (over, pod.asked_to_end, piece.asked_to_end) if each is not None]
         end = min([followed.time if followed else world.no_later(changed.time + 10 * WAIT.microseconds), *ends])
         verdict = order_of(known[-1], changed)
-        sure = surely_unchanged(pod, changed.time, end, world) and surely_unchanged(piece, known[-1].time, end, world)
-        if verdict and sure and end - changed.time >= WAIT.microseconds:
+        if verdict is None or end - changed.time < WAIT.microseconds:
+            continue
+        if surely_unchanged(pod, changed.time, end, world) and surely_unchanged(piece, known[-1].time, end, world):
             then = followed if followed and followed.time == end else None
             yield _Stale(pod, changed, piece, known[-1], then, end, verdict)
 

@@ -41,7 +41,8 @@ def agree(client: Client, source: Source, found: dict[str, Any], address: dict[s
     narrowing = {name: address[name] for name in ObjectFilter.model_fields if name in address}
     assert found["overview"] == asked_of(client, source, "overview", **({"scope": scope} if scope else {}))
     known = address.get("hidden", "0")
-    listed = {"limit": 100, "silenced": known, "acknowledged": known, **({"root": scope} if scope else {})}
+    shown = dict.fromkeys(("harmless", "silenced", "acknowledged"), known)
+    listed = {"limit": 100, **shown, **({"root": scope} if scope else {})}
     assert found["incidents"] == asked_of(client, source, "incidents", **narrowing, **listed)
     if finding:
         assert view["finding"] == finding["key"]

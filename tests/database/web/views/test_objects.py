@@ -225,7 +225,7 @@ def test_coverage_tells_what_was_seen_and_what_each_rule_can_say(client: Client,
     assert sum(payload["changes"]) == payload["entries"]
     page_of = client.get(f"/sources/{sample.pk}/coverage/").content.decode()
     assert "What each rule can say" in page_of and "pods" in page_of
-    assert len(payload["links"]) == 5 and all(f">{each['title']}<" in page_of for each in payload["links"])
+    assert len(payload["links"]) == 6 and all(f">{each['title']}<" in page_of for each in payload["links"])
     assert "Nothing: every line was read and understood." in page_of
     assert client.get("/sources/999999/coverage/").status_code == 404
 

@@ -30,9 +30,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     command.add_argument(
         "--output",
-        choices=["table", "json"],
+        choices=["table", "json", "sarif", "junit"],
         default="table",
-        help="a table to read, or the findings document (%(default)s)",
+        help="a table to read, the findings document, or what CI systems read: SARIF with a result for each incident, "
+        "or JUnit XML with a test for each rule (%(default)s)",
     )
     command.add_argument(
         "--fail-on",
@@ -93,34 +94,51 @@ def analyze(options: argparse.Namespace) -> int:
     understood.
     """
     from collectors.analysis import choose  # imported here, because other commands do not need it
-    from dashboard.cli.text import show_findings, show_incidents, show_input
+    from dashboard.cli import ci_formats
 
     analysis = _analysis(options)
     findings = choose(analysis.findings, options.rule, options.namespace, options.since, options.until)
+    chosen = analysis._replace(findings=findings)
+    complete = options.allow_skipped or not analysis.mostly_skipped
     with writing_standard_output():
-        if options.output == "json":
-            from timeline.payloads.documents import first_version
-
-            chosen = analysis._replace(findings=findings)
-            match options.schema:
-                case "v1":
-                    print_json(first_version(chosen.second_document()))
-                case "v2":
-                    print_json(chosen.second_document())
-                case _:
-                    print_json(chosen.document())
-        else:
-            chosen = analysis._replace(findings=findings)
-            terminal = Terminal(sys.stdout)
-            if options.findings:
-                show_findings(chosen, terminal)
-            else:
-                show_incidents(chosen, terminal, brief=options.brief)
-            show_input(chosen, terminal, with_coverage=options.coverage, only=options.rule)
+        match options.output:
+            case "json":
+                _print_document(chosen, options.schema)
+            case "sarif":
+                print_json(ci_formats.sarif(chosen, options.rule, options.address, complete=complete))
+            case "junit":
+                print(ci_formats.junit(chosen, options.rule, options.fail_on, complete=complete))
+            case _:
+                _show(chosen, options)
     if not accepted(analysis.mostly_skipped, allowed=options.allow_skipped):
         return 2
-    alarming = {"error": ["error"], "warning": ["error", "warning"], "never": []}[options.fail_on]
+    alarming = ci_formats.ALARMING[options.fail_on]
     return int(any(found.severity in alarming and found.status != "withdrawn" for found in findings))
+
+
+def _print_document(analysis: Analysis, version: str) -> None:
+    """Print the findings document in this version."""
+    from timeline.payloads.documents import first_version
+
+    match version:
+        case "v1":
+            print_json(first_version(analysis.second_document()))
+        case "v2":
+            print_json(analysis.second_document())
+        case _:
+            print_json(analysis.document())
+
+
+def _show(analysis: Analysis, options: argparse.Namespace) -> None:
+    """Print incidents or findings to read, and what was read."""
+    from dashboard.cli.text import show_findings, show_incidents, show_input
+
+    terminal = Terminal(sys.stdout)
+    if options.findings:
+        show_findings(analysis, terminal)
+    else:
+        show_incidents(analysis, terminal, brief=options.brief)
+    show_input(analysis, terminal, with_coverage=options.coverage, only=options.rule)
 
 
 def report(options: argparse.Namespace) -> int:
@@ -173,6 +191,7 @@ def _analysis(options: argparse.Namespace) -> Analysis:
     gc.disable()  # it has printed everything when the process ends, and the world has no reference cycles to search for
     with reading() as progress:
         choose([], options.rule, ())
+        options.address = environment.web_address() if options.run is analyze and options.output == "sarif" else ""
         options.since, options.until = (moment and parsed(moment) for moment in (options.since, options.until))
         analysis = analyse(
             [(Path(name), name) for name in options.files],

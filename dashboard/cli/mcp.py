@@ -100,13 +100,11 @@ def _caller(options: argparse.Namespace) -> Caller | None:
     from dashboard.agents.api import Caller
 
     token = environment.text("CAUSELINE_ACCESS_TOKEN", "")
-    url = environment.text("CAUSELINE_URL", "")
+    url = environment.web_address()
     if not url:
         url = address.announced_by_another(data_dir_of(options))
         token = token or parse_qs(urlsplit(url).query).get("token", [""])[0]
     if not url:
         return None
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise environment.SettingError(f"CAUSELINE_URL is {url[:100]!r}; write it as https://causeline.example.com.")
-    return Caller(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", f"Bearer {token}" if token else "")
+    return Caller(f"{parts.scheme}://{parts.netloc}", f"Bearer {token}" if token else "")

@@ -12,7 +12,7 @@ from collectors.formats.stream import Limits
 from collectors.redaction.policy import Policy, use
 from dashboard import keys
 from dashboard.environment.addresses import database
-from dashboard.environment.variables import SettingError, is_given, text
+from dashboard.environment.variables import SettingError, is_given, text, web_address
 from dashboard.environment.variables import login as _login
 from timeline.judge import rulebook
 from timeline.judging.rulebook import settings
@@ -22,7 +22,18 @@ if TYPE_CHECKING:
 
     from dashboard.environment.declarations import Settings
 
-__all__ = ["SettingError", "database", "limits", "login", "read", "redaction", "rule_settings", "text", "token"]
+__all__ = [
+    "SettingError",
+    "database",
+    "limits",
+    "login",
+    "read",
+    "redaction",
+    "rule_settings",
+    "text",
+    "token",
+    "web_address",
+]
 
 _LIMITS = {
     "line_bytes": "line_limit_bytes",

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
 
 YES = {"1", "true", "yes", "on"}
 NO = {"0", "false", "no", "off"}
@@ -35,6 +36,16 @@ def text(name: str, default: str | None = None) -> str:
 def is_given(name: str) -> bool:
     """Return whether the variable is set, itself or as a file."""
     return bool(os.environ.get(name) or os.environ.get(f"{name}_FILE"))
+
+
+def web_address() -> str:
+    """Return the address of a running Causeline from CAUSELINE_URL, without a path, such as
+    `https://causeline.example.org`; "" if it is not set. Raises SettingError."""
+    url = text("CAUSELINE_URL", "")
+    parts = urlsplit(url)
+    if url and (parts.scheme not in ("http", "https") or not parts.hostname):
+        raise SettingError(f"CAUSELINE_URL is {url[:100]!r}; write it as https://causeline.example.com.")
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if url else ""
 
 
 def login(given: str) -> str:

@@ -59,7 +59,7 @@ def test_the_threshold_decides_whether_the_command_fails(threshold: str, status:
 
 def test_what_one_cause_did_is_one_incident_with_its_gravest_proof() -> None:
     output = words(POD)
-    title = "error job-controller acted on old copies of Jobs for 7.1 s: 1 Pod too many in Job report-0 "
+    title = "error job-controller acted on old copies of Jobs for 6.1 s: 1 Pod too many in Job report-0 "
     course = "Since 2026-11-22T05:56:14.279400Z for 6.1 s, over. Effect observed: report-0-r9wx8 ran: work was done "
     assert output.startswith(title + course)
     assert "job-excess-pods, stale-view, stale-write · nightly · 3 symptoms · 3 findings - error: Pod" in output

@@ -155,7 +155,7 @@ def test_it_begins_with_a_sentence_over_all_incidents_and_a_paragraph_for_each(w
 
 def test_one_incident_is_summed_up_in_one_sentence() -> None:
     text = words(page(analysis_of(POD)))
-    title = "job-controller acted on old copies of Jobs for 7.1 s: 1 Pod too many in Job report-0"
+    title = "job-controller acted on old copies of Jobs for 6.1 s: 1 Pod too many in Job report-0"
     assert f"1 incident · 3 symptoms · 3 findings Summary One incident, over: {title}. error: {title}. From" in text
 
 

@@ -3,7 +3,6 @@
 An incident is what one cause did, each time it did it. It consists of symptoms: what one rule found about one anchor.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -11,10 +10,8 @@ from heapq import merge
 from itertools import islice
 from typing import NamedTuple
 
-from timeline.core.actors import KIND as ACTOR
-from timeline.core.durations import duration
 from timeline.history.lifelines import Name
-from timeline.judging.findings import Effect, Finding, Link, Root, Severity
+from timeline.judging.findings import Finding
 from timeline.judging.incidents.partition import Apart, Episode, Piece, episodes, pieces_of
 from timeline.judging.rulebook import Rule
 from timeline.payloads import documents
@@ -28,13 +25,11 @@ from timeline.payloads.findings import (
 )
 from timeline.payloads.incidents import advice, ranges
 from timeline.payloads.incidents import symptoms as of_symptoms
-from timeline.payloads.incidents.occurrences import rank
 from timeline.payloads.incidents.symptoms import Part, Symptom, anchor_payload, symptoms_of
+from timeline.payloads.incidents.titles import Harm, end, harms_of, root_of, title
 
 TIMES = 256  # of the latest occurrences that are kept to be drawn
 SHOWN = 20  # symptoms that a row of a list has
-_ONE = re.compile(r"\b1 (\w+)s\b")
-_EFFECTS = list(Effect)
 Places = Mapping[str, Sequence[str]]  # by finding: of each occurrence, the identity of the incident it belongs to
 
 
@@ -47,22 +42,6 @@ class InView(NamedTuple):
     occurrences: int
     rows: list[FindingGroupPayload]  # the gravest of these occurrences
     beginning: Name | None = None  # the object that it begins with; None where that is not read
-
-
-class Harm(NamedTuple):
-    """What the title of an incident needs to know of a symptom."""
-
-    rule: str
-    anchor: Name
-    title: str
-    severity: Severity
-    effect: str
-    excess: int  # occurrences, or objects that were too many
-
-    @property
-    def gravity(self) -> tuple[int, int]:
-        """Return a sort key: the gravest symptom comes first."""
-        return rank(self.severity), -_EFFECTS.index(Effect(self.effect))
 
 
 class Incident:
@@ -94,7 +73,7 @@ class Incident:
         """What it begins with, as the beginning of a sentence; "" if nothing proves that."""
         if not any(each.links for each in self._pieces):
             return ""
-        return _root([each for each in self.episodes if each.root and each.identity == self.id])
+        return root_of([each for each in self.episodes if each.root and each.identity == self.id])
 
     @cached_property
     def title(self) -> str:
@@ -227,11 +206,6 @@ def incidents_of(parts: Iterable[Part], rules: Iterable[Rule], places: Places) -
     return sorted(found, key=gravity)
 
 
-def harms_of(rules: Iterable[Rule]) -> dict[str, str]:
-    """Return by rule what a cause did by which its symptoms came."""
-    return {rule.id: rule.harm for rule in rules}
-
-
 def gravity(each: Incident) -> tuple[object, ...]:
     """Return by what incidents are sorted: the gravest first, of equally grave ones those with more harm, then in order
     of time."""
@@ -246,61 +220,6 @@ def harm(each: Symptom) -> Harm:
 
 def _order(each: Symptom) -> tuple[object, ...]:
     return *harm(each).gravity, -each.excess, each.first, each.id
-
-
-def title(root: str, symptoms: Sequence[Harm], harms: Mapping[str, str]) -> str:
-    """Return the title of an incident: that of its only symptom, or else its root with the gravest harm that it did.
-
-    `symptoms` begin with the gravest. `root` is "" if nothing proves what the incident begins with.
-    """
-    gravest = symptoms[0]
-    if len(symptoms) == 1:
-        return gravest.title
-    if not root:
-        others = len(symptoms) - 1
-        return f"{gravest.title}, and {others} more {'symptom' if others == 1 else 'symptoms'} of the same cause"
-    # A rule that states the cause says less of its harm than the others, where there are any.
-    worst = [symptom for symptom in symptoms if symptom.gravity == gravest.gravity]
-    harmed = next((symptom for symptom in worst if symptom.rule not in advice.STATING), gravest).rule
-    alike = [symptom for symptom in symptoms if symptom.rule == harmed]
-    did = harms[harmed].format(count=sum(one.excess for one in alike), anchors=_anchors({one.anchor for one in alike}))
-    return f"{root}: " + _ONE.sub(r"1 \1", did)
-
-
-def _anchors(names: Collection[Name]) -> str:
-    if len(names) == 1:
-        (name,) = names
-        return name.name if name.kind == ACTOR else f"{name.kind} {name.name}"
-    kinds = {each.kind for each in names}
-    return f"{len(names)} {kinds.pop()}s" if len(kinds) == 1 else f"{len(names)} objects"
-
-
-def _root(found: Sequence[Episode]) -> str:
-    """Return what these episodes begin with, which have one root, as the beginning of a sentence."""
-    links = [each.root for each in found if each.root]
-    if not links:
-        return ""
-    times = f", {len(links)} times" if len(links) > 1 else ""
-    acted = max(_end(each) - min(piece.first for piece in each.pieces) for each in found)
-    lasted = times or f" for {duration(acted)}"
-    match links[0]:
-        case Link(root=Root.LOST_LEASE, names=(_, name)):
-            return f"The old holder of Lease {name} went on writing after it had lost it{lasted}"
-        case Link(root=Root.CONFIGURATION, names=(_, name)):
-            return f"Workloads with different schedulers elect on Lease {name}"
-        case Link(root=Root.REFUSAL, names=(_, "Service", _, name)):
-            return f"Service {name} of a webhook was not ready{lasted}"
-        case Link(root=Root.REFUSAL, names=(_, kind, _, name)):
-            return f"{kind} {name} refused writes{lasted}"
-        case Link(root=Root.OLD_COPIES, names=(component, _, kind)):
-            return f"{component} acted on old copies of {kind}s{lasted}"
-        case Link(names=(_, kind, _, name)):
-            return f"{kind} {name} was missing{times or f' for {duration(links[0].until - links[0].since)}'}"
-    raise ValueError(f"there is no such root: {links[0]}")
-
-
-def _end(each: Episode) -> int:
-    return max(piece.last for piece in each.pieces)
 
 
 def words(title: str, names: Sequence[str], actors: Sequence[str]) -> str:
@@ -398,6 +317,6 @@ def payload(each: Incident) -> IncidentPayload:
 def _episode(each: Episode) -> EpisodePayload:
     return {
         "first_time": documents.timestamp(min(piece.first for piece in each.pieces)),
-        "last_time": documents.timestamp(_end(each)),
+        "last_time": documents.timestamp(end(each)),
         "findings": list(dict.fromkeys(piece.finding for piece in each.pieces)),
     }

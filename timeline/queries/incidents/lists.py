@@ -26,7 +26,8 @@ from timeline.payloads.findings import (
     VerdictName,
 )
 from timeline.payloads.incidents import ranges
-from timeline.payloads.incidents.making import SHOWN, Harm, harms_of, title
+from timeline.payloads.incidents.making import SHOWN
+from timeline.payloads.incidents.titles import Harm, harms_of, title
 from timeline.queries.filters import IncidentFilter
 from timeline.queries.incidents.filters import GRAVEST, HARMLESS, RECENT, happening, known, matching
 from timeline.queries.incidents.pages import Pages

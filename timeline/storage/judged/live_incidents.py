@@ -10,8 +10,9 @@ from timeline.judge import rulebook
 from timeline.judging.findings import Finding
 from timeline.judging.incidents.partition import Apart, Piece, pieces_of
 from timeline.payloads.incidents import symptoms
-from timeline.payloads.incidents.making import Incident, harms_of, places_of
+from timeline.payloads.incidents.making import Incident, places_of
 from timeline.payloads.incidents.symptoms import Part, Symptom
+from timeline.payloads.incidents.titles import harms_of
 from timeline.storage.judged import incidents
 
 if TYPE_CHECKING:

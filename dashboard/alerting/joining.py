@@ -68,7 +68,7 @@ def _gone(changed: Collection[Key]) -> Iterator[models.RouteState]:
 def _into(gone: Collection[models.RouteState]) -> dict[Key, str]:
     """Return by the keys of these states the incidents that they are a part of now.
 
-    An incident that was told by its cause is no symptom, so those that were sent with it say where it is.
+    An incident that was sent by its cause is no symptom, so those that were sent with it say where it is.
     """
     parts = {(row.source_id, row.identity): [(row.source_id, each) for each in _symptoms(row)] for row in gone}
     wanted = {part for of_it in parts.values() for part in of_it}

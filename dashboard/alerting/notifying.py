@@ -133,7 +133,7 @@ def _write(
 
 
 def _end_silently(ended: Iterable[joining.Ended], routes: Mapping[int, models.Route], now: datetime) -> int:
-    """Have destinations that keep incidents end those that another one stands for now. Nobody else is told."""
+    """Have destinations that keep incidents end those that another one stands for now. Nobody else hears of it."""
     deliveries = [
         delivery(
             destination,

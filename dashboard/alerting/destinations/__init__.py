@@ -8,7 +8,7 @@ A module has
 - `send(config, messages, key=…)`, which returns in one line, without secrets, what the other side answered. It raises
   Refused if sending the same again would change nothing, and Unreachable if it may work later. `key` stays the same
   when the same is sent again;
-- `KEEPS`, which is true if the other side keeps an incident until it is sent as over. It is told silently, too, that an
+- `KEEPS`, which is true if the other side keeps an incident until it is sent as over. It also gets, silently, that an
   incident is part of another one now;
 - `REFRESH`, if the other side forgets what is not sent again: an ongoing incident is sent to it after each such time.
 """

@@ -27,7 +27,7 @@ from timeline.models import Finding, Incident, Source
 
 NAME = "apprise"
 label = "Chat, e-mail or pager (Apprise)"
-KEEPS = True  # pagers do; others are told nothing of what is part of another incident now
+KEEPS = True  # pagers do; others get nothing of what is part of another incident now
 _EXTRA = ("apprise", "Sending by Apprise", "apprise")  # the package, which only the process that sends imports
 FIELDS = (
     Field(

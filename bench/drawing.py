@@ -48,7 +48,7 @@ WATCH = """
     });
   }).observe(document, { attributes: true, subtree: true, attributeFilter: ["data-drawn"] });
 """
-COLUMNS = ("bars", "marks", "births", "strips", "holes", "shades", "arrows")
+COLUMNS = ("bars", "marks", "births", "strips", "holes", "shades", "arrows", "dots")
 
 
 @contextmanager

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 from dashboard.drawing import figures
 from dashboard.drawing.canvas import SMALL, Canvas, Element, add, picture
-from dashboard.drawing.shapes import BAR, MARKS, ROW
+from dashboard.drawing.shapes import BAR, DOTS, MARKS, ROW
 from dashboard.drawing.ticks import clock, ticks
+from timeline.judging.findings import Severity
 from timeline.payloads.windows import Columns
 
+COLOURS: dict[Severity, str] = {"error": "fault", "warning": "violation", "info": "accent"}  # in a palette
 HEAD = 26  # room above the first lane for an arrow, in pixels, as the following
 _USUAL = 700  # the width for which texts are placed beside circles if it is not known
 _MARK = 12  # the room that the mark of a deletion takes at the start of a hole
@@ -19,7 +21,7 @@ _CIRCLE = 14  # the room that the circle of a creation takes on each side
 _FADE = 26  # of the end of a bar that continues
 _BEFORE = 8  # of the start of a bar that began before anything was observed
 _LEAST, _SOFT = 0.2, 0.3  # the least widths, in per cent, of a box and of an uncertain interval that is drawn
-_LAYERS = ("shade", "bar", "edge", "hole", "unsure", "text", "mark", "arrow", "birth", "label")
+_LAYERS = ("shade", "bar", "edge", "hole", "unsure", "text", "mark", "arrow", "birth", "dot", "label")
 
 
 class Step(NamedTuple):
@@ -87,6 +89,13 @@ class Picture:
         found = (each for each in _rows(self._columns["arrows"]) if each["finding"] == self._finding)
         return [each for each in found if {each["from_lane"], each["to_lane"]} <= self._place.keys()]
 
+    def dots(self) -> list[dict[str, Any]]:
+        """Return where violations of all findings begin, on the lanes of the picture; of several at one place, the
+        gravest."""
+        found = {(each["lane"], each["time"]): each for each in reversed(_rows(self._columns["dots"]))}
+        shown = (each for each in found.values() if each["lane"] in self._place)
+        return [each for each in shown if self.start <= each["time"] <= self.end]
+
     def unsure(self) -> list[tuple[int, int, int]]:
         """Return (lane, earliest, latest) for each beginning and end of a hole or an arrow, in µs since 1970."""
         ends = []
@@ -144,6 +153,10 @@ class _Chart:
             if self._inside(each["time"]):
                 place = self._at("mark", self._x(each["time"]), self._middle(each["lane"]))
                 canvas.title(add(place, "path", d=MARKS[each["mark"]]), each["text"])
+        for each in self._picture.dots():
+            rise = (ROW + BAR) // 4
+            place = self._at("dot", self._x(each["time"]), self._middle(each["lane"]) - rise)
+            add(place, "path", d=DOTS[each["severity"]], fill=canvas.colour(COLOURS[each["severity"]]))
         for each in self._picture.arrows():
             self._arrow(each)
         for step in self._picture.steps:

@@ -12,4 +12,5 @@ ROW: int = _CONSTANTS["ROW"]  # px
 BAR: int = _CONSTANTS["BAR"]  # px
 MARKS: dict[str, str] = _CONSTANTS["MARKS"]  # the path of each mark; those that come later cover the others
 STEPS: list[int] = [count * unit for unit, counts in _CONSTANTS["STEPS"] for count in counts]  # µs, of an axis
+DOTS: dict[str, str] = _CONSTANTS["DOTS"]  # the path of each severity, as a small sign around its place
 SEVERITIES: dict[str, str] = _CONSTANTS["SEVERITIES"]  # the path of each severity, in a square of 14 px

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from dashboard.drawing import figures
 from dashboard.drawing.canvas import Canvas, Element, add, picture, written
 from dashboard.drawing.lettering import Letters
-from dashboard.drawing.pictures import Picture
+from dashboard.drawing.pictures import COLOURS, Picture
 from dashboard.drawing.shapes import ROW, SEVERITIES
 from timeline.judging.findings import Severity
 
@@ -17,7 +17,6 @@ _CHART = WIDTH - 2 * _EDGE - _LABELS
 _AXIS = 24
 _BELOW = 4  # room below the last lane
 _TITLE, _TEXT = 19, 13
-_COLOURS: dict[Severity, str] = {"error": "fault", "warning": "violation", "info": "accent"}
 
 
 class Heading(NamedTuple):
@@ -54,7 +53,7 @@ def svg(shown: Picture, heading: Heading, theme: figures.Theme, letters: Letters
 def _head(canvas: Canvas, root: Element, heading: Heading) -> int:
     """Draw the title and the lines below it, and return where the lanes begin."""
     place = f"translate({_EDGE} {_EDGE + 1}) scale(1.2)"
-    fill = canvas.colour(_COLOURS[heading.severity])
+    fill = canvas.colour(COLOURS[heading.severity])
     add(root, "path", d=SEVERITIES[heading.severity], fill=fill, transform=place)
     letters, y = canvas.letters, _EDGE + 16
     left, room = _EDGE + 28, WIDTH - 2 * _EDGE - 28

@@ -6,12 +6,13 @@ The results are lists of values ("columns") of one window. The module is pure. T
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
+from timeline.judging.findings import Severity
 from timeline.kinds import kind_of, qualified
 from timeline.layout.lanes import LaneRow, lane_payloads
 from timeline.layout.phases import Event, Reading, Span, spans_and_events
 from timeline.payloads.incidents.ranges import bounds, committed
 from timeline.payloads.views import ViewPayload, within
-from timeline.payloads.windows import Arrows, Bars, Births, Columns, Holes, LaneViewPayload, Marks, Shades, Strips
+from timeline.payloads.windows import Arrows, Bars, Births, Columns, Dots, Holes, LaneViewPayload, Marks, Shades, Strips
 
 SEVERAL = -1  # the actor of a mark that stands for changes of several actors
 _WEIGHTY = ("restarted", "finished", "taken")  # merged marks get the shape of one of these, if there is one among them
@@ -100,6 +101,7 @@ class Drawing:
         self._arrows = Arrows(
             from_lane=[], from_time=[], from_within=[], to_lane=[], to_time=[], to_within=[], text=[], finding=[]
         )
+        self._dots = Dots(lane=[], time=[], severity=[], finding=[])
 
     def add_track(
         self, track: int, lane_key: int, root: int, number: int, until: int | None, lifeline: list[list[Any]]
@@ -260,15 +262,16 @@ class Drawing:
         """Return the number of bars, marks, births and cells."""
         return sum(len(columns["lane"]) for columns in (self._bars, self._marks, self._births, self._strips))
 
-    def add_findings(self, findings: Iterable[tuple[int, list[dict[str, Any]]]], selected: str = "") -> None:
-        """Draw the holes, shades and arrows of findings.
+    def add_findings(self, findings: Iterable[tuple[int, Severity, list[dict[str, Any]]]], selected: str = "") -> None:
+        """Draw the dots, holes, shades and arrows of findings.
 
-        `findings` are pairs of the track of a subject and its occurrences, as `occurrences.occurrence` returns them. A
-        hole that several findings share is drawn once. The occurrence with the key `selected` is drawn even if it is
-        outside of the span.
+        `findings` have the track of a subject, the severity, and the occurrences, as `occurrences.occurrence` returns
+        them. A dot or a hole that several findings share is drawn once. The occurrence with the key `selected` is drawn
+        even if it is outside of the span.
         """
         seen = set()
-        for subject, occurrences in findings:
+        dotted = set()
+        for subject, severity, occurrences in findings:
             for each in occurrences:
                 if each["group"] == selected:
                     self._proving.update(proof["at"] for proof in each["proof"])
@@ -285,6 +288,8 @@ class Drawing:
                     self._shades["start"].append(start)
                     self._shades["end"].append(end)
                     self._shades["finding"].append(each["group"])
+                if each["group"] not in dotted and self._add_dot(each, severity, lane):
+                    dotted.add(each["group"])
                 if each["hole"] and each["group"] not in seen:
                     self._add_hole(each)
                 if each["arrow"]:
@@ -309,6 +314,17 @@ class Drawing:
             for number, each in enumerate(drawn):
                 others = 0 if number or opened is None else len(shown_here) - 1 - len(proving)
                 self._views.append({**each, "lane": lane, "others": others, "key": key})
+
+    def _add_dot(self, each: dict[str, Any], severity: Severity, subject: int) -> bool:
+        """Draw where an occurrence begins, and return whether its lane is drawn. `subject` is the lane of its subject,
+        or -1."""
+        lane = self._lane_of_track.get(each["proof"][0]["track"], subject)
+        if lane >= 0 and self._inside(each["first"]):
+            self._dots["lane"].append(lane)
+            self._dots["time"].append(each["first"])
+            self._dots["severity"].append(severity)
+            self._dots["finding"].append(each["group"])
+        return lane >= 0
 
     def _add_hole(self, each: dict[str, Any]) -> None:
         lane = self._lane_of_track.get(each["proof"][0]["track"], -1)
@@ -361,6 +377,7 @@ class Drawing:
             "holes": self._holes,
             "shades": self._shades,
             "arrows": self._arrows,
+            "dots": self._dots,
             "views": self._views,
             "actors": list(actors),
             "merged": self._merged,

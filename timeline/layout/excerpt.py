@@ -131,7 +131,7 @@ class _Excerpt:
         lanes = [self._lanes[at] for at in sorted(chosen)]
         drawing = self._drawing(lanes, span, chosen)
         stored = lists.stored(self._world, self._findings, self._id, self._places, span)
-        drawing.add_findings((each.subject, each.occurrences) for each in stored)
+        drawing.add_findings((each.subject, each.document["severity"], each.occurrences) for each in stored)
         drawing.add_views(self._views(chosen))
         findings = lists.rows(stored)
         lanes_of = Counter(str(self._root(self._lanes[at])) for at in self._order)

@@ -127,6 +127,16 @@ class Arrows(TypedDict):
     finding: list[str]  # FindingGroupPayload.key
 
 
+class Dots(TypedDict):
+    """These are the moments at which violations begin: one for each row of the list of findings, on the lane of the
+    first event that proves it, or else on that of its subject."""
+
+    lane: list[int]
+    time: list[int]
+    severity: list[Severity]
+    finding: list[str]  # FindingGroupPayload.key
+
+
 class Strips(TypedDict):
     """These are the cells of strips: the greatest number of objects that existed in each slice of time."""
 
@@ -164,6 +174,7 @@ class Columns(TypedDict):
     holes: Holes
     shades: Shades
     arrows: Arrows
+    dots: Dots
     views: list[LaneViewPayload]  # of the lanes whose objects somebody acted on by old copies in this time
     actors: list[str]  # who made what is drawn: accounts, or else programs; "" where nothing says who it was
     merged: int  # marks and bars that were merged into neighbours to stay under the limit

@@ -46,7 +46,7 @@ class Address(View):
         return known.but(**self.narrowing(), root=self.focus, state=self.state)
 
 
-ASKED = [name for name in Address.model_fields if name not in ("fold", "keep", "scope")]
+ASKED = [name for name in Address.model_fields if name not in ("fold", "keep", "scope", "since")]
 _CHOICES = {
     "axis": get_args(Axis),
     "group": get_args(Grouping),

@@ -46,6 +46,7 @@ def test_a_new_violation_is_in_view_within_a_second_and_what_is_entered_stays(pa
     page.wait_for_load_state("networkidle")  # the update that follows the connection is over
     box.check()
     note.fill("who looks after it")
+    page.mouse.move(0, 0)
     page.evaluate(AT, "Service ring was away")
     worker.do("until", worker.OVER)
     committed = page.evaluate("performance.timeOrigin + performance.now()")
@@ -56,6 +57,23 @@ def test_a_new_violation_is_in_view_within_a_second_and_what_is_entered_stays(pa
     expect(note).to_have_value("who looks after it")
     expect(note).to_be_focused()
     expect(page.get_by_role("button", name="Acknowledge 1", exact=True)).to_be_visible()
+
+
+def test_rows_keep_their_places_while_the_pointer_is_on_them(page: Page, worker: Worker) -> None:
+    address = worker.begin()
+    come_in(page.context, address)
+    with page.expect_event("websocket"):
+        page.goto(f"{address}incidents/")
+    rows, changed = page.locator(".incidents tbody tr"), page.get_by_role("button", name=re.compile(r"^\d+ changed$"))
+    page.wait_for_load_state("networkidle")
+    rows.last.hover()
+    before = rows.evaluate_all("(rows) => rows.map(({ id }) => id)")
+    worker.do("until", worker.OVER)
+    expect(changed).to_be_visible()
+    assert rows.evaluate_all("(rows) => rows.map(({ id }) => id)") == before
+    changed.click()
+    expect(page.locator("#incidents")).to_contain_text("Service ring was away")
+    expect(changed).to_have_count(0)
 
 
 def test_many_are_acknowledged_and_that_is_undone_and_filters_are_applied_as_they_are_chosen(

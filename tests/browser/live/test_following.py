@@ -10,6 +10,7 @@ from tests.browser.everyone import EITHER, PHONE, complaints_of_axe
 from tests.browser.looking import CONNECTED, TIMELINE, becomes, fits, happens, range_in_view
 
 FOLLOWING = "Following live"
+SERVICE = '#labels [data-lane="Service/vol-restart/ring"]'
 NUMBERS = """(rows) =>
   rows.map((row) => [row.dataset.incident, Number(row.querySelector(".number").textContent.slice(1))])"""
 LISTED = """(title) => {
@@ -134,8 +135,8 @@ def test_a_new_violation_comes_first_within_a_second_and_nothing_else_in_the_lis
     live.wait_for_load_state("networkidle")
     live.evaluate(LISTED, worker.AWAY)
     known = dict(incidents.evaluate_all(NUMBERS))
-    live.locator(".incident h3 button").last.focus()
-    live.evaluate("document.activeElement.dataset.mine = 'yes'")
+    last = live.locator(".incident h3 button").last
+    last.evaluate("(button) => (button.dataset.mine = 'yes')")
     worker.do("until", worker.OVER)
     away = live.locator(".incident", has=live.locator("h3", has_text=worker.AWAY))
     expect(away).to_be_visible()
@@ -148,9 +149,37 @@ def test_a_new_violation_comes_first_within_a_second_and_nothing_else_in_the_lis
     assert min(set(now.values()) - set(known.values())) > max([0, *known.values()])
     ends = live.locator(".incident .when [data-ago]").evaluate_all("all => all.map((each) => Number(each.dataset.ago))")
     assert ends == sorted(ends, reverse=True)
-    assert live.evaluate("document.activeElement.dataset.mine") == "yes"
+    expect(live.locator("[data-mine]")).to_have_count(1)
     expect(when).to_have_text(re.compile(r"^\d\d:\d\d:\d\d · \d+ (s|min) ago$"))
     expect(when).not_to_have_text(when.text_content() or "")  # minutes change once in a minute
+
+
+def test_rows_keep_their_places_while_the_focus_is_on_the_list(live: Page, worker: Worker) -> None:
+    incidents, changed = live.locator(".incident"), live.get_by_role("button", name=re.compile(r"^\d+ changed$"))
+    expect(incidents.first).to_be_visible()
+    live.wait_for_load_state("networkidle")
+    live.locator(".incident h3 button").last.focus()
+    expect(changed).to_be_hidden()
+    listed = "(rows) => rows.map((row) => row.dataset.incident)"
+    before = incidents.evaluate_all(listed)
+    worker.do("until", worker.OVER)
+    expect(changed).to_be_visible()
+    assert incidents.evaluate_all(listed) == before
+    expect(live.locator(".incident h3 button").last).to_be_focused()
+    changed.click()
+    expect(changed).to_be_hidden()
+    expect(live.locator(".incident h3", has_text=worker.AWAY)).to_be_visible()
+
+
+def test_the_lane_under_the_pointer_stays_where_it_is(live: Page, worker: Worker) -> None:
+    live.locator(SERVICE).hover()
+    top = f"document.querySelector('{SERVICE}').getBoundingClientRect().top"  # asked in the page: labels are made anew
+    before = live.evaluate(top)
+    sequence = worker.do("until", worker.OVER)
+    expect(live.locator("#figure")).to_have_attribute("data-edge", str(sequence))
+    expect(live.locator('[data-lane="Pod/vol-restart/ring-weak-0"]')).to_be_attached()
+    live.wait_for_load_state("networkidle")
+    assert live.evaluate(top) == pytest.approx(before, abs=1)
 
 
 def test_how_the_collection_stands_is_said_and_a_gap_is_hatched(live: Page, worker: Worker) -> None:

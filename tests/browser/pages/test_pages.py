@@ -168,6 +168,22 @@ def test_the_timeline_leads_to_what_changed_in_the_part_that_is_shown(page: Page
     expect(page.locator("time").first).to_have_text("2026-11-21 07:52:00 UTC")
 
 
+def test_what_changed_ends_where_the_alert_of_a_link_or_the_selected_incident_begins(
+    page: Page, recording: str
+) -> None:
+    opened(page, f"{recording}?start=1795247510000000&end=1795247530000000&at=1795247520000000")
+    page.get_by_role("link", name="What changed", exact=True).click()
+    panel = page.get_by_role("dialog", name="What changed")
+    expect(panel).to_contain_text("In the 30 minutes before the alert, 07:52:00.000 UTC;")
+    every = panel.get_by_role("link", name="All of them")
+    expect(every).to_have_attribute("href", re.compile(r"/changes/\?before=1795247520000000&minutes=30$"))
+    page.locator(".incident", has_text="Service ring was away").get_by_role("button").first.click()
+    expect(panel).to_contain_text("before the selected incident began, 07:")
+    expect(every).to_have_attribute("href", re.compile(r"/changes/\?incident=[0-9a-f]{16}&minutes=30$"))
+    every.click()
+    expect(page.get_by_role("link", name=re.compile("Service ring was away")).first).to_be_visible()
+
+
 def test_the_report_is_copied_as_markdown_on_a_phone(page: Page, context: BrowserContext, recording: str) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.set_viewport_size(PHONE)

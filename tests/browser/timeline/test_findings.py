@@ -8,9 +8,37 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser.conftest import RETRIES
 from tests.browser.everyone import EITHER, complaints_of_axe
 from tests.browser.looking import TIMELINE, fits, opened
+from tests.browser.timeline.conftest import END, START
 from tests.servers.running import WITH_TOKEN
 
-ALL = "4 incidents · 6 symptoms · 10 findings"
+ALL = "2 incidents · 4 symptoms · 7 findings"
+PLACE_OF_A_SIGN = (
+    TIMELINE
+    + """.then(({ parts: { picture, loader: { payload } }, store }) => {
+  const { finding, from_lane: lane } = payload.arrows;
+  const i = finding.findIndex((key, i) => lane[i] >= 0 && payload.dots.finding.includes(key));
+  const dot = payload.dots.finding.indexOf(finding[i]);
+  const { start, end } = store.view(), box = picture.figures.main.getBoundingClientRect();
+  const x = box.x + (payload.dots.time[dot] - start) / (end - start) * box.width;
+  return [x, box.y + picture.scenes.main.centres[payload.dots.lane[dot]] - 13];
+})"""
+)  # of a violation with an arrow
+
+
+def test_a_sign_on_a_lane_shows_the_arrow_and_selects_the_violation(page: Page, recording: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 1200})
+    opened(page, f"{recording}?start={START}&end={END}")
+    arrows = page.locator("#overlay .pill-label")
+    expect(page.locator("#overlay .tick")).to_have_count(2)
+    expect(arrows).to_have_count(0)
+    x, y = page.evaluate(PLACE_OF_A_SIGN)
+    page.mouse.move(x, y)
+    expect(page.locator("#tip")).to_contain_text("info: Service ≈ 30 ms late")
+    expect(arrows).to_have_count(1)
+    page.mouse.move(x, y - 60)
+    expect(arrows).to_have_count(0)
+    page.mouse.click(x, y)
+    expect(page.locator(".finding.selected")).to_contain_text("ring-weak-0 was created ≈ 30 ms before")
 
 
 def test_the_list_goes_on_where_it_ends(page: Page, address: str) -> None:

@@ -144,10 +144,12 @@ def _drawn(window: WindowPayload) -> object:
     lanes = window["lanes"]
     names = {group["key"]: (group["label"], group["namespace"], group["lanes"]) for group in window["groups"]}
     holes, arrows, births = window["holes"], window["arrows"], window["births"]
+    dots = window["dots"]
     return (
         [(lane["key"], lane["subtitle"], lane["number"], names[lane["group"]]) for lane in lanes],
         [(group["label"], group["first"], group["short"]) for group in window["groups"]],
         sorted(zip(holes["lane"], holes["start"], holes["end"], holes["text"], holes["finding"], strict=True)),
         sorted(zip(arrows["from_lane"], arrows["from_time"], arrows["to_lane"], arrows["to_time"], strict=True)),
+        sorted(zip(dots["lane"], dots["time"], dots["severity"], strict=True)),
         sorted(zip(births["lane"], births["time"], births["number"], strict=True)),
     )

@@ -13,7 +13,7 @@ from dashboard.drawing import figures
 from dashboard.drawing.lettering import WEIGHTS, Letters
 from dashboard.drawing.pictures import Picture
 from dashboard.drawing.png import SCALE, png
-from dashboard.drawing.shapes import SEVERITIES
+from dashboard.drawing.shapes import DOTS, SEVERITIES
 from dashboard.drawing.standalone import WIDTH, Heading, svg
 from dashboard.presentation.examples import example
 from tests.drawn import boxes, layer, places, size, texts
@@ -116,6 +116,14 @@ def test_a_finding_without_an_arrow_has_its_steps_on_their_lanes() -> None:
     assert left == layer(shown, "arrow")[0].attrib["x"]
 
 
+def test_where_a_violation_begins_is_a_sign_of_its_severity() -> None:
+    shown = picture("service-gap")
+    (sign,) = layer(shown, "dot")
+    assert sign.find("path").attrib["d"] == DOTS["warning"]  # type: ignore[union-attr]
+    ((left, _),) = boxes(shown, "hole")
+    assert sign.attrib["x"] == left
+
+
 def test_names_in_a_recording_are_text_in_the_picture_of_a_page() -> None:
     hostile = "<img src=x onerror=alert(1)>\"'&"
     lane = {"kind": "Pod", "name": hostile, "family": "Pods"}
@@ -123,7 +131,7 @@ def test_names_in_a_recording_are_text_in_the_picture_of_a_page() -> None:
     marks = {"lane": [0], "time": [5], "mark": ["ready"], "text": [hostile]}
     empty: dict[str, list[int]] = {name: [] for name in ("lane", "from_lane", "to_lane", "finding", "time", "number")}
     columns: Any = {"lanes": [lane], "bars": {**bars, "open_start": [False], "open_end": [False]}, "marks": marks}
-    columns |= dict.fromkeys(("arrows", "births", "holes", "shades"), empty)
+    columns |= dict.fromkeys(("arrows", "births", "dots", "holes", "shades"), empty)
     shown = Picture(columns, 0, 10)
     assert "<img" not in shown.svg()
     assert [layer(shown, name).findtext(part) for name, part in (("bar", ".//text"), ("mark", ".//title"))] == [

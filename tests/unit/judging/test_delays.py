@@ -58,7 +58,7 @@ def test_a_hole_between_whole_seconds_is_drawn_between_its_bounds() -> None:
     row = LaneRow(1, 1, "1", 1, "", "Service", "vol-restart", "ring", "Services")
     drawing = Drawing([row], (0, 2**53), 2**53, 1)
     drawing.add_track(1, 1, 1, 1, None, [[drawn["first"], "1", "created", "", {}]])
-    drawing.add_findings([(1, [drawn])])
+    drawing.add_findings([(1, found.severity, [drawn])])
     holes = drawing.columns()["holes"]
     assert 0 < holes["end"][0] - holes["start"][0] <= 1_000_000
 

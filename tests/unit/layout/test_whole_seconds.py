@@ -73,9 +73,10 @@ def test_a_hole_and_an_arrow_within_a_second_have_a_length_and_soft_ends() -> No
     gone, back = proof(31, track=1), proof(31, track=2)
     words = {"hole": "none · ≤ 1 s", "arrow": "≤ 1 s late"}
     times = {"group": "key", "first": AT, "last": AT, "proof": [gone, back], **words}
-    drawing.add_findings([(2, [times])])
+    drawing.add_findings([(2, "error", [times])])
     columns = drawing.columns()
     holes, arrows = columns["holes"], columns["arrows"]
+    assert columns["dots"] == {"lane": [0], "time": [AT], "severity": ["error"], "finding": ["key"]}
     assert (holes["start"], holes["end"]) == ([AT], [AT + SECOND])
     assert arrows["to_time"][0] - arrows["from_time"][0] == SECOND
     assert arrows["from_within"] == [(0, SECOND)] and arrows["to_within"] == [(SECOND, 0)]

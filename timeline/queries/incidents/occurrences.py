@@ -8,12 +8,14 @@ import msgspec
 from typing_extensions import TypedDict  # msgspec skips what is not declared, which is most of an occurrence
 
 from timeline.core.entries import moment
+from timeline.judging.findings import Severity
 from timeline.models import Finding, Occurrence
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.payloads.incidents import occurrences
 from timeline.queries.ahead import sent
 from timeline.queries.arrays import array
 from timeline.queries.people.acknowledgements import acknowledged
+from timeline.queries.sources.extents import SEVERITIES
 from timeline.storage.judged.stored import read
 
 # `&&` compares each of the one with each of the other, and = ANY looks up in a hash table, which takes as long for few.
@@ -48,6 +50,7 @@ class _Drawn(TypedDict):
     proof: list[_Proof]
 
 
+Placed = tuple[int, Severity, dict[str, Any]]  # the track of the subject, the severity, and an occurrence to draw
 _DRAWN = msgspec.json.Decoder(_Drawn)
 
 
@@ -76,12 +79,12 @@ def _groups(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload]
 @contextmanager
 def drawn(
     source_id: int, span: tuple[int, int], tracks: Collection[int], dense: Collection[int], selected: str, limit: int
-) -> Iterator[Callable[[], list[tuple[int, dict[str, Any]]]]]:
+) -> Iterator[Callable[[], list[Placed]]]:
     """Ask for the occurrences between two times (µs since 1970) that name any of these tracks, or any track of dense
     lanes, and for the selected one. Yield a function that waits for them.
 
-    Each is (track of its subject, occurrence), as for `Drawing.add_findings`. Errors come first; at most `limit` rows
-    of the list of findings are considered.
+    Each is (track of its subject, severity, occurrence), as for `Drawing.add_findings`. Errors come first; at most
+    `limit` rows of the list of findings are considered.
     """
     named = _NAMED_OF_MANY if len(tracks) > _MANY else _NAMED
     query = f"""
@@ -91,9 +94,9 @@ def drawn(
                 AND ({named}{_IN_LANES if dense else ""}))
             ORDER BY rank, first, key LIMIT %(limit)s
         )
-        SELECT key, row_number() OVER (ORDER BY rank, first, key), findings, NULL FROM listed
+        SELECT key, row_number() OVER (ORDER BY rank, first, key), findings, NULL, rank FROM listed
         UNION ALL
-        SELECT identity, subject, NULL, each::text
+        SELECT identity, subject, NULL, each::text, NULL
         FROM timeline_finding, jsonb_array_elements(occurrences) AS each
         WHERE source_id = %(source)s AND identity = ANY(ARRAY(SELECT unnest(findings) FROM listed)) AND {_IS_LISTED}"""
     values: dict[str, Any] = {
@@ -109,18 +112,23 @@ def drawn(
         yield lambda: _drawn(rows())
 
 
-def _drawn(rows: Iterable[tuple[Any, ...]]) -> list[tuple[int, dict[str, Any]]]:
+def _drawn(rows: Iterable[tuple[Any, ...]]) -> list[Placed]:
     """Return what `drawn` promises, in the order of the list of findings.
 
-    `rows` are, in any order, (key, place in the list, identities of its findings, None) of each row of the list, and
-    (identity, track of its subject, None, occurrence as JSON) of each finding and occurrence.
+    `rows` are, in any order, (key, place in the list, identities of its findings, None, rank) of each row of the list,
+    and (identity, track of its subject, None, occurrence as JSON, None) of each finding and occurrence.
     """
-    listed: list[tuple[int, str, list[str]]] = []
+    listed: list[tuple[int, str, list[str], Severity]] = []
     found: dict[tuple[str, str], list[tuple[int, Any]]] = {}
-    for name, number, members, text in rows:
+    for name, number, members, text, rank in rows:
         if text is None:
-            listed.append((number, name, members))
+            listed.append((number, name, members, SEVERITIES[rank]))
         else:
             each = _DRAWN.decode(text)
             found.setdefault((each["group"], name), []).append((number, each))
-    return [each for _, key, members in sorted(listed) for name in members for each in found.get((key, name), ())]
+    return [
+        (subject, severity, each)
+        for _, key, members, severity in sorted(listed)
+        for name in members
+        for subject, each in found.get((key, name), ())
+    ]

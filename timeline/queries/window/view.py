@@ -104,6 +104,7 @@ class View(ObjectFilter):
     closed: Listed = ()  # keys of groups
     pins: Listed = ()  # keys of lanes
     fold: bool = False  # leave out lanes that do not change between start and end, and what every namespace has
+    since: Number | None = None  # µs: what was there or has changed since then is not left out, if it is before start
     keep: Listed = ()  # keys of lanes that are never left out so
     unfold: Listed = ()  # keys of groups in which nothing is left out; "*" for all
 

@@ -60,7 +60,8 @@ def window(
     width = max(end - start, 1)
     lower = max(first, start - width)
     padded = lower, max(lower, min(last, end + width))  # a range outside of the recording is empty
-    page = _page(source, view, Rows(source, view, start, end), offset, limit)
+    since = start if view.since is None else min(start, view.since)
+    page = _page(source, view, Rows(source, view, since, end), offset, limit)
     lives = _lives(source, page.drawn, padded, width)
     named = lives.single, lives.crowded
     with occurrences.drawn(source.pk, padded, *named, view.finding, _OCCURRENCES) as findings:
@@ -207,10 +208,10 @@ def _cells(source: Source, rows: list[LaneRow], span: tuple[int, int]) -> list[C
 
 
 def _add_findings(
-    source: Source, drawing: Drawing, found: list[tuple[int, dict[str, Any]]], crowded: Collection[int], selected: str
+    source: Source, drawing: Drawing, found: list[occurrences.Placed], crowded: Collection[int], selected: str
 ) -> None:
     """Draw these findings, which name tracks of the drawing, or of dense lanes, and the selected one."""
-    named = {proof["track"] for _, each in found for proof in each["proof"]} | {subject for subject, _ in found}
+    named = {proof["track"] for _, _, each in found for proof in each["proof"]} | {subject for subject, *_ in found}
     hidden = [track for track in named - drawing.tracks if track]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -219,7 +220,7 @@ def _add_findings(
             [source.pk, array(hidden), list(crowded)],
         )
         drawing.fold(cursor.fetchall())
-    drawing.add_findings(((subject, [each]) for subject, each in found), selected)
+    drawing.add_findings(((subject, severity, [each]) for subject, severity, each in found), selected)
 
 
 def _scope(source: Source, view: View) -> ScopePayload | None:

@@ -2,9 +2,11 @@
 
 import { byId, el } from "./draw/dom.js";
 import { plural } from "./state/amounts.js";
+import { changed } from "./state/ordering.js";
 import { listen } from "./state/updates.js";
 import { unattended } from "./state/attended.js";
 import { completions, saved, textOf, toggleSaved } from "./state/terms.js";
+import { engaged } from "./ui/steady.js";
 
 const OFTEN = 500; // the least ms between two updates
 const SHARE = 3; // from one update to the next pass so many times as long as it took, so that a busy server is left alone
@@ -13,9 +15,10 @@ const TYPED = 400; // ms without a key after which the filter is applied
 
 const own = document.body.dataset.incidents; // the id of the source, or "all"
 const filter = byId("narrow");
+let letGo = false; // whether the reader has asked for the new order
 let renewed = -OFTEN, pause = OFTEN, soon = 0, renewing = false, again = false, typing = 0;
 
-const rows = () => new Set([...document.querySelectorAll(".incidents tbody tr")].map((row) => row.id));
+const rowsIn = (list) => [...list.querySelectorAll(".incidents tbody tr")];
 const boxes = () => [...document.querySelectorAll('.incidents tbody [type="checkbox"]:not(:disabled)')];
 
 /** Returns what the user has entered in the list: checked rows, what is unfolded, the note, and what has the focus. */
@@ -42,6 +45,33 @@ function restore(list, { checked, unfolded, typed, focus }) {
   count();
 }
 
+/** Brings the rows up to date in their places, with a button that says how many are elsewhere in the fresh list, or not in both. */
+function keepPlaces(list, fresh, many) {
+  const now = new Map(rowsIn(fresh).map((row) => [row.id, row]));
+  for (const row of rowsIn(list)) if (now.has(row.id)) row.replaceWith(document.adoptNode(now.get(row.id)));
+  const button = byId("changed-rows") ?? el("button", { type: "button", class: "button", id: "changed-rows", title: "Rows keep their places while you are at the list. Show the new order." });
+  button.textContent = `${many} changed`;
+  button.onclick = () => {
+    letGo = true;
+    renew();
+  };
+  list.append(button);
+  setTimeout(renewSoon, CLOCK);
+}
+
+/** Shows a fresh list, with what the user has entered; while the user is at the rows, their places stay. */
+function show(list, fresh) {
+  const [before, after] = [list, fresh].map((each) => rowsIn(each).map(({ id }) => id));
+  const kept = entered(list), body = list.querySelector(".incidents tbody");
+  const many = body && !letGo && engaged(body) ? changed(before, after) : 0;
+  letGo = false;
+  if (many) keepPlaces(list, fresh, many);
+  else list.replaceWith(document.adoptNode(fresh));
+  restore(many ? list : fresh, kept);
+  const added = after.filter((id) => !before.includes(id)).length;
+  if (added && !many) byId("announce").textContent = plural(added, "new incident");
+}
+
 async function renew() {
   if (renewing) return (again = true);
   renewing = true;
@@ -50,13 +80,7 @@ async function renew() {
     const answer = await fetch(location.href, { headers: { Accept: "text/html", ...unattended() } });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const old = byId("incidents"), fresh = page.getElementById("incidents");
-    if (answer.ok && fresh) {
-      const before = rows(), kept = entered(old);
-      old.replaceWith(document.adoptNode(fresh));
-      restore(fresh, kept);
-      const added = [...rows()].filter((row) => !before.has(row)).length;
-      if (added) byId("announce").textContent = plural(added, "new incident");
-    }
+    if (answer.ok && fresh) show(old, fresh);
   } catch {
     // The server may be restarting. The next message or the next update of the clock tries again.
   }

@@ -164,9 +164,8 @@ function onTurn() {
   listing.soon();
 }
 
-export const showObject = (found) => acts.show(found);
+export const showObject = (found) => acts.show(found), showFinding = (group) => selection.show(group);
 const fit = () => store.finding && selection.select(store.finding);
-export const showFinding = (group) => selection.show(group);
 const reset = () => store.bounds && store.set({ ...store.whole(), offset: 0 }, { push: true }), tabulate = () => store.set({ table: !store.table }, { push: true });
 
 const stepped = () => (changes.found ? changes : logs.lines.found ? logs.lines : stepping);
@@ -184,7 +183,7 @@ export const keys = {
 };
 listen(keys, (target) => stepping.cursor !== null && target.closest(".lane-name") !== null);
 point({
-  store, picture, stepping, bench: lanes.bench, onFinding: (key) => selection.select(key),
+  store, picture, stepping, bench: lanes.bench, onPointed: drawSoon, onFinding: (key) => selection.show({ key }),
   onLane: (index) => acts.select(loader.payload.lanes[index].key), onEvent: (event) => changes.open(event), onLine: (log, question) => logs.lines.open(log, question),
 });
 for (const [id, act] of [["fit", fit], ["reset", reset], ["table-toggle", tabulate]]) byId(id).addEventListener("click", act);

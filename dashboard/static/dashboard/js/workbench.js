@@ -28,7 +28,7 @@ reportDialog({ store, announce });
 const place = { store, source: document.body.dataset.source, announce };
 if (byId("embed")) linkDialog("embed", { path: `/api/sources/${place.source}/views`, asked: () => ({ query: search() }), field: "html", announce });
 begun.then(() => {
-  changeMarks(place);
+  changeMarks({ ...place, parts });
   new AlertLane(place);
   const begin = tour();
   if (toured) begin();

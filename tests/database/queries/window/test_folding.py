@@ -74,6 +74,19 @@ def test_a_group_says_how_many_it_folds_and_can_be_unfolded(sample: Source, grou
     assert keys(everything) == keys(whole) and everything["folded"] == shown["folded"]
 
 
+def test_lanes_that_changed_before_the_view_stay_for_who_asks_since_when(sample: Source) -> None:
+    begin = overview(sample.pk)["first"] + 40_000_000
+
+    def seen(at: int, since: int | None = None) -> list[str]:
+        start = begin + at
+        return keys(whole_window(sample, start, start + 2_000_000, fold=True, since=since))
+
+    earlier, later = seen(0), seen(20_000_000)
+    assert set(earlier) - set(later)
+    assert {*earlier, *later} <= set(seen(20_000_000, since=begin))
+    assert seen(20_000_000, since=begin + 30_000_000) == later
+
+
 def test_pages_of_folded_lanes_follow_each_other(sample: Source) -> None:
     whole = window(sample)
     pages = [window(sample, offset=offset, limit=7) for offset in range(0, whole["lanes_total"], 7)]

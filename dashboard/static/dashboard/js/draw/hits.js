@@ -6,6 +6,7 @@ import { eventsOf } from "../state/events.js";
 import { clock, digitsFor, instant, linesOf } from "../state/time.js";
 import { kindOf } from "../state/window.js";
 import { scaleOf } from "./columns.js";
+import { dotAt } from "./dots.js";
 import { linesAt, tipOf } from "./logs.js";
 import { ROW } from "../state/shapes.js";
 import { useAt } from "./views.js";
@@ -34,6 +35,13 @@ export function eventAt(scene, x, y, near = NEAR) {
   return found.filter(({ far }) => far <= near).sort((a, b) => a.far - b.far)[0]?.event ?? null;
 }
 
+/** Returns lines of text about the violation that a sign stands for (see dotAt). */
+function violationAt({ payload: { lanes, arrows, holes } }, { lane, time, severity, finding, many }) {
+  const said = [arrows, holes].map((columns) => columns.text[columns.finding.indexOf(finding)]).find(Boolean);
+  const others = many > 1 ? `, and ${many - 1} more here` : "";
+  return [`${lanes[lane].kind} ${lanes[lane].name}`, `${severity}: ${said ?? "a violation begins"}${others}`, timesOf(time, (zone) => clock(time, 6, zone))];
+}
+
 /** Returns lines of text about what is drawn at (x, y) of the plot, or null. */
 export function whatIsAt(scene, x, y) {
   const { payload, centres, view } = scene;
@@ -42,6 +50,8 @@ export function whatIsAt(scene, x, y) {
   if (act) return [...act.lines, timesOf(act.use.time, (zone) => clock(act.use.time, 6, zone))];
   const lines = linesAt(scene, x, y);
   if (lines) return tipOf(lines);
+  const dot = dotAt(scene, x, y);
+  if (dot) return violationAt(scene, dot);
   const lane = laneAt(scene, y);
   if (lane < 0 || Math.abs(centres[lane] - y) > 12) return null;
   const about = payload.lanes[lane];

@@ -16,6 +16,8 @@ export class Lanes {
   #unfolded = [];
   #units = []; // y of each row that `offset` counts, which are lanes that are not pinned and closed groups
 
+  held = () => ""; // the key of the lane that stays where it is on the screen while it is in sight; "" for the topmost one
+
   /** `acts`: {onScroll(first, last), onGroups(keys, close), onStrip(key), onPin(key), onLane(key), onScope(root), onFolded(key of a group, or "*"), onLogs(numbers), onLog(number)}. `logs()` → which logs there are, as LogLanes.shown. */
   constructor(acts, logs = () => ({})) {
     this.logs = logs;
@@ -169,10 +171,13 @@ export class Lanes {
     return lane === undefined ? null : `[data-lane="${CSS.escape(lane)}"] .lane-name`;
   }
 
-  /** Returns the topmost visible lane and its distance from the top {key, at (px)}, or null if nothing is scrolled. */
+  /** Returns the lane that stays where it is, or the topmost visible one, and its distance from the top {key, at (px)}; null if none has to stay and nothing is scrolled. */
   #anchor() {
-    if (!this.#payload || this.bench.scrollTop === 0) return null;
+    if (!this.#payload) return null;
     const top = this.bench.scrollTop - this.#payload.offset * ROW + HEADING;
+    const held = this.#indices.get(this.held()), y = this.layout.centres[held] ?? null;
+    if (y !== null && y > top - HEADING && y < top + this.bench.clientHeight) return { key: this.#payload.lanes[held].key, at: y - top };
+    if (this.bench.scrollTop === 0) return null;
     const index = this.layout.centres.findIndex((y) => y !== null && y + ROW / 2 > top);
     return index < 0 ? null : { key: this.#payload.lanes[index].key, at: this.layout.centres[index] - top };
   }

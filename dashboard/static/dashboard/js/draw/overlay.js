@@ -6,6 +6,7 @@ import { kindOf } from "../state/window.js";
 import { arrowsOf } from "./arrows.js";
 import { HALF_BAR, PALE, cellTraceOf, inkOf, scaleOf, traceOf } from "./columns.js";
 import { svg } from "./dom.js";
+import { dotShapes } from "./dots.js";
 import { evidence, logShapes } from "./logs.js";
 import { markShapes } from "./marks.js";
 import { drawMeasure } from "./measure.js";
@@ -132,8 +133,7 @@ function unsureEnds(scene, toPixel) {
     const left = Math.max(toPixel(from), -1), right = Math.min(toPixel(until), scene.width + 1);
     if (y !== null && right - left > 3) found.set(`${y} ${from} ${until}`, { y, left, right });
   }
-  return [...found.values()].map(({ y, left, right }) =>
-    svg("rect", { class: "unsure", fill: "url(#unsure)", x: left, y: y - HALF_BAR, width: right - left, height: 2 * HALF_BAR }));
+  return [...found.values()].map(({ y, left, right }) => svg("rect", { class: "unsure", fill: "url(#unsure)", x: left, y: y - HALF_BAR, width: right - left, height: 2 * HALF_BAR }));
 }
 
 /** Returns the texts that say how many members of a strip exist, for each cell that has space for it. */
@@ -252,6 +252,7 @@ export function drawOverlay(host, scene) {
     ...barText(scene, toPixel, obstacles(scene, toPixel, inTheWay)),
     ...holeText(scene, toPixel),
     ...birthShapes(births),
+    ...dotShapes(scene, toPixel),
     ...evidenceShapes(scene, toPixel),
     ...pills(scene, toPixel),
     ...drawMeasure(scene, toPixel),

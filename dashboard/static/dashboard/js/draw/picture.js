@@ -33,6 +33,7 @@ export class Picture {
     this.boards = { main: new Board(this.figures.main, skeletons), pins: new Board(this.figures.pins, skeletons) };
     this.scenes = { main: null, pins: null };
     this.skeletons = skeletons;
+    this.pointed = ""; // the key of the finding whose sign is pointed at, which has its arrow
     this.moving = null; // for a live source: it divides a window into the part that moves and the rest
   }
 
@@ -86,7 +87,7 @@ export class Picture {
     const shared = {
       payload, view, width, scale: this.#scale(payload), theme: theme(), inks: this.inks[theme()], fills: this.fills[theme()], cursor, measure, lane: store.lane, alert: numberOf(store.at),
       hue: store.colour === "actor" ? (actor) => this.actors.hue(actor) : null, actor: store.actor,
-      lines: this.logs.marks, proof: this.logs.proof, unshown: unshown(payload, selected, (view.end - view.start) / 1000), chosen: new Set([store.finding, ...store.arrows]), related: relatedTo(payload, selected),
+      lines: this.logs.marks, proof: this.logs.proof, unshown: unshown(payload, selected, (view.end - view.start) / 1000), chosen: new Set([store.finding, ...store.arrows, this.pointed]), related: relatedTo(payload, selected),
     };
     const { layout, layoutOfPins } = lanes;
     const [top, bottom] = this.#inSight();

@@ -118,7 +118,7 @@ export class Edge {
         for (const [name, value] of Object.entries(row)) births[name].push(value);
       }
     }
-    const none = Object.fromEntries(["strips", "holes", "arrows", "gaps"].map((name) => [name, emptied(payload[name])]));
+    const none = Object.fromEntries(["strips", "holes", "arrows", "dots", "gaps"].map((name) => [name, emptied(payload[name])]));
     return { ...payload, ...none, bars, marks, births };
   }
 
@@ -137,7 +137,7 @@ export class Edge {
 
   /** Returns empty columns, for a window whose edge does not move. */
   still(payload) {
-    const none = Object.fromEntries(["bars", "births", "marks", "strips", "holes", "arrows", "gaps"].map((name) => [name, emptied(payload[name])]));
+    const none = Object.fromEntries(["bars", "births", "marks", "strips", "holes", "arrows", "dots", "gaps"].map((name) => [name, emptied(payload[name])]));
     return { ...payload, ...none };
   }
 

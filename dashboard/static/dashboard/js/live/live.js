@@ -4,6 +4,7 @@ import { byId } from "../draw/dom.js";
 import { creations } from "../state/api.js";
 import { objectMatches } from "../state/matching.js";
 import { announce, begun, keys, outline, parts, start, store } from "../timeline.js";
+import "./calm.js";
 import { Clock } from "./clock.js";
 import { Completeness } from "./completeness.js";
 import { Edge } from "./edge.js";

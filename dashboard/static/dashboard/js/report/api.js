@@ -181,7 +181,7 @@ export class Windows {
     return {
       ...all, offset, scope: question.scope ? scopeOf(all, question.scope) : null, lanes_total: rows.length, pins: pinned.length, groups, folded: offset + limit >= rows.length ? foldedIn(every) : null,
       lanes: shown.map((lane, i) => ({ ...all.lanes[lane], group: heading(lane), pinned: i < pinned.length, quiet: i >= pinned.length && quiet.has(lane) })),
-      ...Object.fromEntries(["bars", "strips", "births", "marks", "holes", "shades"].map((name) => [name, kept(all[name], lanes)])),
+      ...Object.fromEntries(["bars", "strips", "births", "marks", "holes", "shades", "dots"].map((name) => [name, kept(all[name], lanes)])),
       views: all.views.flatMap((view) => (lanes.has(view.lane) ? [{ ...view, lane: lanes.get(view.lane) }] : [])),
       arrows: { ...all.arrows, from_lane: from_lane.map(end), to_lane: to_lane.map(end) },
     };

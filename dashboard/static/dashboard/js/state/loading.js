@@ -26,6 +26,7 @@ export class Loader {
     Object.assign(this, { windows, store, place, focus, keep, onLoading, onLoaded, onFailed });
     this.payload = null;
     this.asked = null;
+    this.since = null; // µs from which on lanes are shown, even if the view begins later; null: from the beginning of the view on
   }
 
   question() {
@@ -33,7 +34,7 @@ export class Loader {
     const { offset, limit } = this.place();
     const { group, open, closed, pins, finding, unfold } = store;
     const { state, ...filter } = filterOf(store); // windows have no states
-    return { ...store.view(), offset, limit, ...filter, group, open, closed, pins, finding, fold: true, unfold, keep: this.keep(), focus: this.focus(), scope: store.focus, incident: store.incident };
+    return { ...store.view(), offset, limit, ...filter, group, open, closed, pins, finding, fold: true, unfold, keep: this.keep(), since: this.since, focus: this.focus(), scope: store.focus, incident: store.incident };
   }
 
   #view(asked) {

@@ -24,3 +24,14 @@ export function counted(incidents) {
 
 /** Returns how many symptoms an incident has; one of the last release does not say it, and has one. */
 export const symptomsOf = ({ symptoms_total: total = 1 }) => total;
+
+/** Returns how many rows of a list are new, gone or have moved, given the ids of its rows before and after. */
+export function changed(before, after) {
+  const places = new Map(before.map((id, place) => [id, place])), there = new Set(after);
+  const kept = []; // its length is that of the longest series of rows that have kept their order
+  for (const place of after.map((id) => places.get(id)).filter((each) => each !== undefined)) {
+    const at = kept.findIndex((other) => other >= place);
+    kept[at < 0 ? kept.length : at] = place;
+  }
+  return after.length - kept.length + before.filter((id) => !there.has(id)).length;
+}

@@ -27,6 +27,13 @@ export const SEVERITIES = {
   "info": "M7 1.2a5.8 5.8 0 1 0 .01 0z"
 };
 
+// The shape of each severity as a small sign, as the data of an SVG path in px from its place: on lanes and on the minimap.
+export const DOTS = {
+  "error": "m0-4.5 4.5 4.5-4.5 4.5-4.5-4.5z",
+  "warning": "m0-4.2 4.8 7.8h-9.6z",
+  "info": "m0-2.6a2.6 2.6 0 1 0 .01 0z"
+};
+
 // How far apart the ticks of an axis may be: units (µs) and how many of each.
 export const STEPS = [
   [1, [1, 2, 5]], [10, [1, 2, 5]], [100, [1, 2, 5]], [1000, [1, 2, 5]], [10000, [1, 2, 5]], [100000, [1, 2, 5]],

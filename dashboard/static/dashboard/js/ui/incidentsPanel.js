@@ -3,10 +3,12 @@
 
 import { byId, el } from "../draw/dom.js";
 import { plural, thousands } from "../state/amounts.js";
+import { counted } from "../state/ordering.js";
 import { age } from "../state/time.js";
 import { countsOf } from "../state/window.js";
 import { zone } from "../state/zone.js";
 import { row } from "./incidentRow.js";
+import { Steady } from "./steady.js";
 
 const REST = 80; // ms without a movement after which the list is drawn
 const NEAR = 400; // px from the end of the list at which the next page is loaded
@@ -14,6 +16,7 @@ const NEAR = 400; // px from the end of the list at which the next page is loade
 export class IncidentsPanel {
   #births = {}; // the creation numbers that were written last, and the text
   #drawn = [];
+  #last = []; // what was drawn last, from the list and which options
   #later = 0;
   #items = new Map(); // id → {from, item}: the values from which a row was drawn, and its element
 
@@ -22,6 +25,7 @@ export class IncidentsPanel {
     this.list = byId("finding-list");
     this.onMore = () => selection.more();
     this.symptoms = []; // of the open incident
+    this.steady = new Steady(this.panel, byId("findings-count"), () => this.#draw(...this.#last));
     const acts = { // by the attribute of the control
       more: this.onMore,
       moreRows: (id) => selection.moreRows(id),
@@ -60,8 +64,12 @@ export class IncidentsPanel {
     else this.#draw(list, options);
   }
 
-  #draw(list, { open, view, selected, held, births, filtered, hidden, alone, now = null }) {
-    const { inside, outside, counts } = list.divide(view);
+  #draw(list, options) {
+    this.#last = [list, options];
+    const { open, view, selected, held, births, filtered, hidden, alone, now = null } = options;
+    const divided = list.divide(view), sections = [divided.inside, divided.outside];
+    const [inside, outside] = now === null ? sections : this.steady.settle(sections, JSON.stringify([open, selected, filtered, hidden]));
+    const counts = inside === divided.inside ? divided.counts : counted(inside);
     byId("findings-count").textContent = list.known ? countsOf(list.all) : "";
     this.#noteHidden(list.hidden, hidden);
     const shown = open ? list.rows.shown(open, selected) : null;
@@ -73,8 +81,8 @@ export class IncidentsPanel {
     this.#drawn = state;
     if (!list.known) return; // the placeholder stays
     const focused = this.list.contains(document.activeElement) ? this.#nameOf(document.activeElement) : null;
-    const options = { selected, held, births, now, alone };
-    const items = (incidents) => incidents.map((incident) => this.#item(incident, { number: list.number(incident.id), open: incident.id === open, shown: incident.id === open ? shown : null, options }));
+    const looks = { selected, held, births, now, alone };
+    const items = (incidents) => incidents.map((incident) => this.#item(incident, { number: list.number(incident.id), open: incident.id === open, shown: incident.id === open ? shown : null, options: looks }));
     const part = (words) => el("li", { class: "part" }, words);
     const anchor = this.#anchor();
     this.#renew(list.incidents.length ? [

@@ -2,10 +2,10 @@
 // retention has deleted, and the visible range, which can be moved and resized.
 
 import { byId, svg } from "../draw/dom.js";
+import { DOTS } from "../state/shapes.js";
 import { clock, digitsFor } from "../state/time.js";
 import { zone } from "../state/zone.js";
 
-const TICKS = { error: "m0-4.5 4.5 4.5-4.5 4.5-4.5-4.5z", warning: "m0-4.2 4.8 7.8h-9.6z", info: "m0-2.6a2.6 2.6 0 1 0 .01 0z" };
 const ROWS = { error: 11, warning: 11, info: 21 }; // info is below errors and warnings
 const HEIGHT = 64, BASE = 51, TOP = 14;
 const LEAST = 8; // the least width of the visible range in px
@@ -72,7 +72,7 @@ export class Minimap {
     const ranked = overview.ticks.map((time, i) => ({ time, severity: overview.severities[i] }))
       .sort((a, b) => "iwe".indexOf(a.severity[0]) - "iwe".indexOf(b.severity[0]));
     const apart = new Map(ranked.map(({ time, severity }) => [`${severity} ${Math.round(2 * this.#x(time))}`, { time, severity }])); // one for each half pixel
-    const ticks = [...apart.values()].map(({ time, severity }) => svg("path", { d: TICKS[severity], transform: `translate(${this.#x(time)} ${ROWS[severity]})`, class: `tick ${severity}` }));
+    const ticks = [...apart.values()].map(({ time, severity }) => svg("path", { d: DOTS[severity], transform: `translate(${this.#x(time)} ${ROWS[severity]})`, class: `tick ${severity}` }));
     this.picture.replaceChildren(svg("svg", { width, height: HEIGHT, "aria-hidden": "true" }, svg("g", { class: "counts" }, bars), freed, ticks));
     this.move(this.store.view());
   }

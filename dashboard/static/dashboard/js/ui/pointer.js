@@ -3,6 +3,7 @@
 // the tooltip, and a click selects a lane or a finding.
 
 import { byId, el } from "../draw/dom.js";
+import { dotAt } from "../draw/dots.js";
 import { eventAt, laneAt, whatIsAt } from "../draw/hits.js";
 import { linesAt } from "../draw/logs.js";
 import { useAt } from "../draw/views.js";
@@ -127,12 +128,15 @@ function handle(figure, { store, bench, pans, onHover, onClick, onMeasure }) {
   });
 }
 
-/** Handles the pointer on all figures. Calls `onFinding(key)` if the label of an arrow was clicked, `onLane(index)` if a lane was, and then `onEvent(event)` if an event of it was, and `onLine(log, {at (µs) or sequence})` if lines of a log were. */
-export function point({ store, picture, stepping, bench, onFinding, onLane, onEvent, onLine }) {
+/** Handles the pointer on all figures. Calls `onPointed()` if the sign of another violation is pointed at, or none any more, `onFinding(key)` if a sign or the label of an arrow was clicked, `onLane(index)` if a lane was, and then `onEvent(event)` if an event of it was, and `onLine(log, {at (µs) or sequence})` if lines of a log were. */
+export function point({ store, picture, stepping, bench, onPointed, onFinding, onLane, onEvent, onLine }) {
   const pans = chosen();
   for (const [name, figure] of Object.entries(picture.figures)) {
     const scene = () => picture.scenes[name];
     const showTipAt = (at) => {
+      const dot = at && scene() ? dotAt(scene(), at.x, at.y) : null, pointed = dot?.finding ?? "";
+      figure.classList.toggle("pointing", dot !== null);
+      if (pointed !== picture.pointed) [picture.pointed = pointed, onPointed()];
       showTip(at && scene() ? whatIsAt(scene(), at.x, at.y) : null, at);
       const act = at && scene() ? useAt(scene(), at.x, at.y) : null;
       figure.dispatchEvent(new CustomEvent("hover", { bubbles: true, detail: act && { use: `${act.view.place}.${act.number}`, at } }));
@@ -140,7 +144,7 @@ export function point({ store, picture, stepping, bench, onFinding, onLane, onEv
     handle(figure, {
       store, bench, pans, onHover: showTipAt, onMeasure: (from, to) => stepping.between(name, from, to),
       onClick(at, target) {
-        const finding = target.closest("[data-finding]")?.dataset.finding;
+        const finding = target.closest("[data-finding]")?.dataset.finding ?? (scene() && dotAt(scene(), at.x, at.y, at.pointerType)?.finding);
         if (finding) return onFinding(finding);
         const act = scene() && useAt(scene(), at.x, at.y);
         if (act) return figure.dispatchEvent(new CustomEvent("use", { bubbles: true, detail: `${act.view.place}.${act.number}` }));

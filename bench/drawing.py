@@ -103,8 +103,8 @@ class Visit:
 
     def marks(self) -> int:
         """Return the largest number of marks in one window. The first window comes with the opening."""
-        openings = [answer.json()["first"] for answer in self._answers if "/opening" in answer.url and answer.ok]
-        windows = [first["window"] for first in openings if first]
+        openings = [answer.json() for answer in self._answers if "/opening" in answer.url and answer.ok]
+        windows = [opening["window"] for opening in openings if opening["window"]]
         windows += [answer.json() for answer in self._answers if "/window?" in answer.url and answer.ok]
         return max(sum(len(next(iter(window[name].values()))) for name in COLUMNS) for window in windows)
 

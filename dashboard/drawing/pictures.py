@@ -3,7 +3,7 @@
 A picture is as wide as its place: positions in time are per cent of the width, and nothing else is stretched.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dashboard.drawing import figures
@@ -30,6 +30,22 @@ class Step(NamedTuple):
     lane: int
     time: int
     text: str
+
+
+def steps_of(proof: Iterable[Mapping[str, Any]], subject: Mapping[str, Any], columns: Columns) -> list[Step]:
+    """Return the steps of a proof that a lane of the window shows.
+
+    What is about no object, such as a request to create one that was refused, stands on the lane of the subject.
+    """
+    by_track = dict(zip(columns["bars"]["track"], columns["bars"]["lane"], strict=True))
+    lanes = ((lane["kind"], lane["namespace"], lane["name"]) for lane in columns["lanes"])
+    place = next((at for at, lane in enumerate(lanes) if lane == _name(subject)), None)
+    on_lanes = ((by_track.get(each["track"]) if each.get("track") else place, each) for each in proof)
+    return [Step(lane, each["at"], each["role"]) for lane, each in on_lanes if lane is not None]
+
+
+def _name(of: Mapping[str, Any]) -> tuple[str, str, str]:
+    return of["kind"], of["namespace"], of["name"]
 
 
 class Picture:

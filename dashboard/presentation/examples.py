@@ -5,7 +5,7 @@ from importlib.resources import as_file, files
 from typing import Any, NamedTuple
 
 from collectors.formats import Skipped, read
-from dashboard.drawing.pictures import Picture, Step
+from dashboard.drawing.pictures import Picture, steps_of
 from timeline.history.world.world import World
 from timeline.judge import judge
 from timeline.judging.rulebook import Rule
@@ -47,15 +47,9 @@ def picture_of(group: FindingGroupPayload, columns: Columns, key: str) -> Pictur
     start, *_, end = bounds(group["start"], group["end"], group["proof"])
     room = max((end - start) * 2 // 5, 20_000)
     concerned = lanes_of(group, columns)
-    steps = steps_of(group, columns)
+    proof: list[Any] = [*group["proof"]]  # which have the fields of an occurrence, too
+    steps = steps_of(proof, group["findings"][0]["subject"], columns)
     return Picture(columns, start - room, end + room, finding=group["key"], only=concerned, key=key, steps=steps)
-
-
-def steps_of(group: FindingGroupPayload, columns: Columns) -> list[Step]:
-    """Return the steps of the proof that a lane of the window shows."""
-    by_track = dict(zip(columns["bars"]["track"], columns["bars"]["lane"], strict=True))
-    proofs: list[Any] = [*group["proof"]]  # which have the fields of an occurrence, too
-    return [Step(by_track[each["track"]], each["at"], each["role"]) for each in proofs if each.get("track") in by_track]
 
 
 def lanes_of(group: FindingGroupPayload, columns: Columns) -> list[int]:

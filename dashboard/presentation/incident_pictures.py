@@ -2,7 +2,7 @@
 
 from dashboard.drawing import figures
 from dashboard.drawing.lettering import Letters
-from dashboard.drawing.pictures import Picture
+from dashboard.drawing.pictures import Picture, steps_of
 from dashboard.drawing.standalone import Heading, svg
 from dashboard.presentation.incidents import numbers, when, where
 from dashboard.presentation.wording import count, plural
@@ -23,7 +23,8 @@ def drawing(source_id: int, identity: str, theme: figures.Theme, letters: Letter
     worst = finding_page.finding(source_id, incident["worst"])
     shown = gravest(worst)
     columns, start, end, more = finding_page.of_incident(source_id, incident, worst, shown)
-    drawn = Picture(columns, start, end, finding=shown["key"])
+    steps = steps_of(shown["proof"], worst["subject"], columns)
+    drawn = Picture(columns, start, end, finding=shown["key"], steps=steps)
     origin = lists.origins([source_id])[source_id]
     heading = Heading(
         incident["title"],

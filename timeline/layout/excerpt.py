@@ -175,7 +175,7 @@ class _Excerpt:
         return chosen
 
     def _drawing(self, lanes: list[Lane], span: tuple[int, int], pixels: dict[int, int]) -> Drawing:
-        drawing = Drawing(self._rows(lanes), span, self._world.last, 1)
+        drawing = Drawing(self._rows(lanes), span, _whole(self._world, self._findings)[1], 1)
         for number, lane in enumerate(lanes, 1):
             drawing.pixel = pixels[lane.place]
             root = self._root(lane)

@@ -108,6 +108,12 @@ def test_the_picture_of_each_rule_shows_the_violation(rule: Rule) -> None:
     assert any(len(layer(shown.picture, name)) for name in ("arrow", "hole"))
 
 
+def test_a_refused_request_about_no_object_stands_on_the_lane_of_the_subject() -> None:
+    shown = picture("quota-conflict")
+    assert [step.text for step in shown.steps] == ["first creation refused", "last creation refused"]
+    assert {shown.lanes[step.lane]["kind"] for step in shown.steps} == {"ResourceQuota"}
+
+
 def test_a_finding_without_an_arrow_has_its_steps_on_their_lanes() -> None:
     shown = picture("lease-flapping")
     assert [step.text for step in shown.steps] == ["taken over"] * 3

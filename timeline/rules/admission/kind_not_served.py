@@ -75,8 +75,9 @@ def judge(definition: Track, world: World) -> Iterator[Finding]:
         occurrences=tuple(found),
         measured=longest(found),
         advice=(
-            "Look: were the refused writes made again since? The proof has who sent them.",
-            "Clean: apply the manifests of these objects again.",
+            f"Look: {kubectl('', 'get {} -A', ref.name)}: were the refused writes made again since? The proof has who "
+            "sent them.",
+            "Clean: apply the manifests of what is missing again: `kubectl apply -f FILE`.",
             "Prevent: apply the definitions first, and wait: "
             f"{kubectl('', 'wait --for=condition=Established crd/{} --timeout=60s', ref.name)}.",
             f"Verify: {kubectl('', 'get {} -A', ref.name)} shows the objects.",

@@ -18,7 +18,8 @@ ServiceAccount, or that of the next Namespace of this name.
 ## Looks alike but is benign
 
 - Creations that were refused for less than a second: this is only an info.
-- A Namespace that is deleted and does not come back: controllers that still work in it are refused, as they should be.
+- A Namespace that is deleted and does not come back within the setting: controllers that still work in it are refused,
+  as they should be.
 - A ServiceAccount that never came: missing-reference reports what waits for it.
 
 ## What to do
@@ -26,6 +27,7 @@ ServiceAccount, or that of the next Namespace of this name.
 Wait until the Namespace has its ServiceAccount, or until the old Namespace is gone, before anything is created in it.
 """
 
+import math
 from collections.abc import Iterator
 
 from timeline.core.entries import Level, Request
@@ -40,6 +42,7 @@ from timeline.judging.verdicts import Verdict, between
 
 APART = setting("namespace-not-furnished", "apart", 60, "s", "Refusals further apart than this count separately.")
 SHORT = setting("namespace-not-furnished", "short", 1, "s", "Creations refused for a shorter time are only an info.")
+WITHIN = setting("namespace-not-furnished", "within", 60, "s", "How soon after a refusal a Namespace came again.")
 _CONTROLLERS = ("kube-controller-manager",)
 
 
@@ -68,18 +71,20 @@ def judge(namespace: Track, world: World) -> Iterator[Finding]:
     ]
     if not found:
         return
+    judged = [each for _, requests in by_late.values() for each in requests]
     found.sort(key=lambda each: (each.first, each.last))
     ref = namespace.ref
     yield Finding(
         rule="namespace-not-furnished",
         subject=ref,
         verdict=Verdict.EXACT,
-        summary=f"{divided.writes(refused)} in Namespace {ref.name} before it was ready for them",
+        summary=f"{divided.writes(judged)} in Namespace {ref.name} before it was ready for them",
         occurrences=tuple(found),
         measured=longest(found),
         advice=(
-            "Look: were the refused objects created since? The proof has who sent the requests.",
-            "Clean: apply the manifests of these objects again.",
+            f"Look: {kubectl(ref.name, 'get all')}: were the refused objects created since? The proof has who sent the "
+            "requests.",
+            "Clean: apply the manifests of what is missing again: `kubectl apply -f FILE`.",
             f"Prevent: wait for the ServiceAccount, {kubectl(ref.name, 'get serviceaccounts')}, or until the "
             f"old Namespace is gone: {kubectl('', 'wait --for=delete namespace/{}', ref.name)}.",
             f"Verify: {kubectl(ref.name, 'get all')} shows the objects.",
@@ -95,16 +100,17 @@ def _during(namespace: Track, request: Request) -> bool:
 
 def _late(namespace: Track, request: Request, world: World) -> Track | None:
     """Return what came too late for a refused creation: the ServiceAccount that the API server missed, or the next
-    Namespace of the name; None if that never came, or if a controller of Kubernetes was refused."""
-    name = namespace.ref.name
+    Namespace of the name; None if that never came, or too late, or if a controller of Kubernetes was refused."""
+    name, soon = namespace.ref.name, math.inf
     if "not found" in request.message:
         account = request.message.partition('serviceaccount "')[2].partition('"')[0] or "default"
         waited = world.incarnations(Name("", "ServiceAccount", name, account))
     elif request.user_agent.startswith(_CONTROLLERS):
         return None
     else:
-        waited = world.incarnations(namespace.name)
-    return next((each for each in waited if each.created and each.created.time > request.received), None)
+        waited, soon = world.incarnations(namespace.name), WITHIN.microseconds
+    created = ((each, each.created.time) for each in waited if each.created)
+    return next((each for each, time in created if 0 < time - request.received <= soon), None)
 
 
 def _occurrence(late: Track, outage: list[Request]) -> Occurrence:

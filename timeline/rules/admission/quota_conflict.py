@@ -67,8 +67,9 @@ def judge(quota: Track, world: World) -> Iterator[Finding]:
         occurrences=tuple(found),
         measured=longest(found),
         advice=(
-            "Look: were the refused objects created since? The proof has who sent the requests.",
-            "Clean: apply the manifests of these objects again.",
+            f"Look: {kubectl(ref.namespace, 'get all')}: were the refused objects created since? The proof has who "
+            "sent the requests.",
+            "Clean: apply the manifests of what is missing again: `kubectl apply -f FILE`.",
             "Prevent: let the client repeat a creation that was refused with 409, or create fewer objects at once.",
             f"Verify: {kubectl(ref.namespace, 'describe resourcequota {}', ref.name)} counts all objects.",
         ),

@@ -60,7 +60,9 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
     known = node_at(node, refused.time, world) if node else None
     named = ObjectRef("", "v1", "Node", "", node) if node else None
     where, count = f"Node {node}" if node else "its node", _refused(pod, refused, world)
-    others = f"{count} Pods of {pod.owner.kind} {pod.owner.name} were refused" if pod.owner else "{names} did not run"
+    others = "{names} did not run"
+    if pod.owner and count > 1:
+        others = f"{count} Pods of {pod.owner.kind} {pod.owner.name} were refused"
     once = occurrence(
         *([Proof("created", ref, pod.created, Part.ACT)] if pod.created else []),
         Proof(f"refused: {reason}", ref, refused, Part.ACT),

@@ -102,6 +102,8 @@ def _finding(owner: Track, loop: list[Round], done: str, undone: str, words: str
         count=len(loop),
         advice=(
             f"Look: {kubectl(ref.namespace, f'get {resource} -w')}, and the logs of the programs that the proof names.",
+            "Stop: if one of the two runs in the cluster, scale it down until both agree: "
+            "`kubectl scale --replicas=0 -n NAMESPACE deployment/NAME`.",
             "Prevent: decide which of the two owns the object, and scale the other one down or let it leave the object "
             "alone.",
             f"Verify: {kubectl(ref.namespace, f'get {resource} -w')} shows that nothing changes any more.",

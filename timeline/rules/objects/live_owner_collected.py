@@ -66,7 +66,7 @@ def judge(owner: Track, world: World) -> Iterator[Finding]:
     last, end = deleted[-1]
     what = f"{count} objects" if count > 1 else f"{first.ref.kind} {first.ref.name}"
     elsewhere = bool(ref.namespace) and first.ref.namespace != ref.namespace
-    because = f", which is in another namespace than {first.ref.kind} {first.ref.name}" if elsewhere else ""
+    because = f", in another namespace than {first.ref.kind} {first.ref.name}" if elsewhere else ""
     states = [each for each in owner.moments if each.at < asked.at]
     proof = [
         Proof("owner there", ref, states[-1]),
@@ -76,7 +76,7 @@ def judge(owner: Track, world: World) -> Iterator[Finding]:
         proof.append(Proof("last one deleted", last.ref, end, Part.REMOVED))
     once = occurrence(
         *proof,
-        headline=f"the garbage collector deleted {what} of {{subjects}}, which was there{because}",
+        headline=f"the garbage collector deleted {what} of {{subjects}} although it was there{because}",
         plural="owners",
         why="Exact: the owner existed before and after, under the UID that the deleted objects name.",
         effect=(Effect.OBSERVED, f"{what} went although the owner was there"),
@@ -87,7 +87,7 @@ def judge(owner: Track, world: World) -> Iterator[Finding]:
         subject=ref,
         other=first.ref,
         verdict=Verdict.EXACT,
-        summary=f"the garbage collector deleted {what} of {ref.kind} {ref.name}, which was there{because}",
+        summary=f"the garbage collector deleted {what} of {ref.kind} {ref.name} although it was there{because}",
         occurrences=(once,),
         affects=tuple(child.ref for child, _ in deleted[:MOST]),
         count=count,

@@ -149,7 +149,7 @@ def _occurrence(stale: _Stale) -> Occurrence:
         proof.append(Proof("slice follows", stale.piece.ref, stale.followed, Part.LATE))
     return occurrence(
         *proof,
-        headline=f"the endpoints of {{subjects}} said for {late} that Pod {pod.name} is {said}, which was {now}",
+        headline=f"the endpoints of {{subjects}} said for {late} that Pod {pod.name} was {said}, but it was {now}",
         plural="Services",
         why=why(stale.verdict, stale.state, stale.changed),
         effect=(Effect.POSSIBLE, f"Pod {pod.name} got no requests" if ready else f"requests went to Pod {pod.name}"),

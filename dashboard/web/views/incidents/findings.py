@@ -6,7 +6,7 @@ from django.http import Http404
 from django.shortcuts import redirect, render
 
 from dashboard.access.roles import needs
-from dashboard.drawing.pictures import Picture
+from dashboard.drawing.pictures import Picture, steps_of
 from dashboard.presentation import views, wording
 from dashboard.presentation.catalogue import BENIGN, sections, words
 from dashboard.presentation.incident_pictures import gravest
@@ -76,6 +76,7 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
     place = asked_for if 0 < asked_for <= len(times) else times.index(worst) + 1
     shown = times[place - 1]
     columns, start, end = finding_page.columns(source.id, finding, shown)
+    steps = steps_of(shown["proof"], finding["subject"], columns)
     rule = next(rule for rule in rulebook() if rule.id == finding["rule"])
     seen = {
         (each["object"]["kind"], each["object"]["namespace"], each["object"]["name"]) for each in finding["objects"]
@@ -95,7 +96,7 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
         "number": place,
         "shown": shown,
         "when": _when(shown["start"], shown["proof"]),
-        "picture": linked(Picture(columns, start, end, finding=shown["key"]), source.id),
+        "picture": linked(Picture(columns, start, end, finding=shown["key"], steps=steps), source.id),
         "proofs": [proof_row(each, source.id) for each in shown["proof"]],
         "effect_text": shown["effect_text"].replace("{names}", finding["subject"]["name"]),
         "why": words(shown["why"]),

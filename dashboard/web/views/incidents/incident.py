@@ -9,7 +9,7 @@ from django.utils import timezone
 from dashboard.access import limits
 from dashboard.access.roles import needs
 from dashboard.access.tokens import links
-from dashboard.drawing.pictures import Picture
+from dashboard.drawing.pictures import Picture, steps_of
 from dashboard.presentation import alerts, changes_before, incidents, views, wording
 from dashboard.presentation.catalogue import words
 from dashboard.presentation.incident_pictures import gravest
@@ -101,6 +101,7 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
     worst = finding.finding(source.id, incident["worst"])
     shown = gravest(worst)
     columns, start, end = finding.columns(source.id, worst, shown)
+    steps = steps_of(shown["proof"], worst["subject"], columns)
     now = microseconds(timezone.now())
     noted = incident["acknowledged"]
     asked = before_queries.asked(source.id, incident=incident["id"])
@@ -119,7 +120,7 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
         "about": lives.page_of(source.id, incident["anchor"]),
         "worst": worst,
         "shown": shown,
-        "picture": linked(Picture(columns, start, end, finding=shown["key"]), source.id),
+        "picture": linked(Picture(columns, start, end, finding=shown["key"], steps=steps), source.id),
         "proofs": [proof_row(each, source.id) for each in shown["proof"]],
         "ended": [
             why

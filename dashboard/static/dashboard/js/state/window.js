@@ -21,7 +21,7 @@ export const laneKeyOf = ({ group, kind, namespace, name }) => `${group ? `${kin
 
 let apart = { events: [] }; // the last result of unshown, with what it was computed from
 
-/** Returns the events that prove a finding and that no change shows, such as refused requests: [{lane, time (µs), role, who}]. `near` (µs) is how far a change may be for that. */
+/** Returns the events that prove a finding and that no change shows, such as refused requests: [{lane, time (µs), role, who}]. Those about no object are on the lane of the subject. `near` (µs) is how far a change may be for that. */
 export function unshown(payload, group, near) {
   if (!group) return [];
   if (apart.payload !== payload || apart.group !== group || apart.near !== near) apart = { payload, group, near, events: unshownIn(payload, group, near) };
@@ -30,9 +30,11 @@ export function unshown(payload, group, near) {
 
 function unshownIn(payload, group, near) {
   const { bars, births, marks } = payload;
+  const subject = payload.lanes.findIndex((lane) => isLaneOf(lane, group.findings[0].subject));
   const changes = [[bars, bars.start], [bars, bars.end], [births, births.time], [marks, marks.time]];
   return group.proof.flatMap(({ track, at, role, actor, user_agent: agent }) => {
-    const bar = track ? bars.track.indexOf(track) : -1;
+    if (!track) return subject < 0 ? [] : [{ lane: subject, time: at, role, who: actor || agent || "" }];
+    const bar = bars.track.indexOf(track);
     if (bar < 0 || changes.some(([{ track: tracks }, times]) => times.some((time, i) => tracks[i] === track && Math.abs(time - at) <= near))) return [];
     return [{ lane: bars.lane[bar], time: at, role, who: actor || agent || "" }];
   });

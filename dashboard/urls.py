@@ -19,7 +19,7 @@ from dashboard.web.views.incidents.incident import change_symptom, show_incident
 from dashboard.web.views.incidents.lists import show_incidents, show_incidents_of_source
 from dashboard.web.views.incidents.pictures import show_incident_picture
 from dashboard.web.views.incidents.routes import edit_destination, edit_route, show_deliveries, show_routes
-from dashboard.web.views.incidents.silences import new_silence, show_silences
+from dashboard.web.views.incidents.silences import new_silence, show_silences, silence_many
 from dashboard.web.views.log_stores import show_log_store
 from dashboard.web.views.metrics import metrics
 from dashboard.web.views.objects import download_revision, show_object, show_revision
@@ -60,6 +60,7 @@ urlpatterns = [
     path("deliveries/", show_deliveries, name="deliveries"),
     path("silences/", show_silences, name="silences"),
     path("silences/new", new_silence, name="new_silence"),
+    path("silences/many", silence_many, name="silence_many"),
     path("sources/<int:source_id>/changes/", show_changes, name="changes"),
     path("sources/<int:source_id>/actors/", show_actors, name="actors"),
     path("sources/<int:source_id>/coverage/", show_coverage, name="coverage"),

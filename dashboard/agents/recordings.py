@@ -23,6 +23,7 @@ from timeline.layout.bodies import Work
 from timeline.payloads import changes as changes_payloads
 from timeline.payloads import documents
 from timeline.payloads.findings import FindingGroupPayload, IncidentRowPayload
+from timeline.payloads.incidents.making import Incident
 from timeline.payloads.incidents.occurrences import gravest
 from timeline.queries.filters import IncidentFilter
 
@@ -85,13 +86,18 @@ class Recordings:
 
     async def incident(self, source: int, identity: str) -> Payload:
         _check(source)
-        for row in self._incidents:
-            if row["id"] == identity:
-                return dict(row)
-        for each in self._analysis.incidents():  # what was an incident of its own is a symptom of one now
-            if identity in {symptom.id for symptom in each.symptoms}:
-                return await self.incident(source, each.id)
-        raise QuestionRefused("No such incident. The recording has none with this id.")
+        wanted = self._named_incident(identity).id
+        return dict(next(row for row in self._incidents if row["id"] == wanted))
+
+    def _named_incident(self, name: str) -> Incident:
+        """Return the incident with this id or name, or with such a symptom, which was an incident of its own before."""
+        every = self._analysis.incidents()
+        named = [each for each in every if each.id.startswith(name)]
+        symptoms = {one.id: each for each in reversed(every) for one in each.symptoms if one.id.startswith(name)}
+        named = named or list(symptoms.values())
+        if len(named) != 1:
+            raise QuestionRefused(f"{'Several incidents have' if named else 'No incident has'} this id or name.")
+        return named[0]
 
     async def findings(self, source: int, asked: Parameters) -> Payload:
         _check(source)
@@ -183,9 +189,7 @@ class Recordings:
             track = self._track(int(number))
             return [track], track.until or self._world.last
         if identity := asked["incident"]:
-            incident = next((each for each in self._analysis.incidents() if each.id == identity), None)
-            if incident is None:
-                raise QuestionRefused("No such incident. The recording has none with this id.")
+            incident = self._named_incident(str(identity))
             about = [self._findings[each] for each in incident.findings]
             anchors = list(self._world.incarnations(incident.gravest.anchor))
             return [*anchors, *self._named(about)][: changes_payloads.OBJECTS], incident.first

@@ -40,6 +40,10 @@ Track = Annotated[
     ),
 ]
 Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$", description="The field `id` of another answer.")]
+Named = Annotated[
+    str,
+    Field(pattern=r"^[0-9a-f]{4,16}$", description="The field `id` of another answer, or `name`, which is shorter."),
+]
 Text = Annotated[str, Field(max_length=253)]
 When = Annotated[str, Field(max_length=60, description="A time such as 2026-11-21T07:52:00Z.")]
 Cursor = Annotated[str, Field(max_length=100, description="The field `next` of the answer before.")]
@@ -164,7 +168,7 @@ class Tools:
         data = {"incidents": rows, "shown": shown, **totals}
         return self._answer(data, path, *more, following=found["next"])
 
-    async def get_incident(self, source: Source, incident: Identity, limit: Number = 3) -> Answer:
+    async def get_incident(self, source: Source, incident: Named, limit: Number = 3) -> Answer:
         """Return one incident with its symptoms (what the same cause did to each object, by rule), its proof and its
         cause: its gravest occurrences, each with the events that prove it, their revisions, the bounds of their times
         and who wrote them; and, where a cause is proven, its steps. The id of a symptom leads to its incident."""
@@ -277,7 +281,7 @@ class Tools:
         self,
         source: Source,
         before: When = "",
-        incident: Annotated[str, Field(pattern=r"^([0-9a-f]{16})?$")] = "",
+        incident: Annotated[str, Field(pattern=r"^([0-9a-f]{4,16})?$")] = "",
         finding: Annotated[str, Field(pattern=r"^([0-9a-f]{16})?$")] = "",
         track: Track | None = None,
         minutes: Annotated[int, Field(ge=1, le=1440)] = 30,

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from dashboard.alerting.messages import Message
 from dashboard.presentation.bidi import shown
+from timeline.judging.incidents.subjects import short_name
 
 PICTURE = "incident.png"  # the name of the attached file
 _SHOWN = 10  # incidents that are written out
@@ -116,7 +117,8 @@ def _change(message: Message) -> str:
 def _lines(message: Message) -> list[tuple[str, str]]:
     """Return the lines below the title, each with what is written before it, such as "Cause: ", or ""."""
     place = " / ".join(filter(None, [message.namespace, message.owner.replace("/", " ", 1)]))
-    about = " · ".join(filter(None, [message.severity, message.source, place, message.rule]))
+    name = f"incident {short_name(message.incident[1])}" if message.incident else ""
+    about = " · ".join(filter(None, [message.severity, name, message.source, place, message.rule]))
     found = [("", about), ("", message.when), ("Cause: ", message.cause), ("Effect: ", message.effect)]
     shown_ones = message.listed[:_SYMPTOMS]
     found += [(f"{each.severity}: ", each.title) for each in shown_ones]

@@ -18,6 +18,7 @@ from timeline.judging.coverage.judgeable import RuleCoverage, judgeable, judged_
 from timeline.judging.coverage.links import JOINS, LINKS, provable
 from timeline.judging.coverage.sources import CoverageRow, coverage, of_parts, partly_read
 from timeline.judging.findings import Finding, Occurrence, digest
+from timeline.judging.incidents.subjects import short_name
 from timeline.judging.rulebook import Rule, settings
 from timeline.judging.verdicts import DELAY
 from timeline.payloads import documents
@@ -58,7 +59,8 @@ def _show_incident(incident: Incident, analysis: Analysis, findings: Mapping[str
     _show_heading(incident.worst.severity, incident.title, terminal)
     terminal.wrapped(f"{_course(incident)} Effect {group['effect']}: {plain(group['effect_text'])}.", _INDENT)
     rules, where = ", ".join(incident.rules), _where(incident, findings)
-    terminal.wrapped(f"{rules} · {where} · {_numbers(incident)}", _INDENT, colour="quiet")
+    named = f"incident {short_name(incident.id)}"
+    terminal.wrapped(f"{named} · {rules} · {where} · {_numbers(incident)}", _INDENT, colour="quiet")
     _show_symptoms(incident, terminal)
     if group["summary"] not in (incident.title, gravest.title):
         terminal.wrapped(f"For example: {plain(group['summary'])}.", _INDENT)
@@ -92,13 +94,15 @@ def _where(incident: Incident, findings: Mapping[str, Finding]) -> str:
 
 
 def _show_table(incidents: Sequence[Incident], findings: Mapping[str, Finding], terminal: Terminal) -> None:
-    """Print a line for each incident: severity, last time, state, number of symptoms, namespace and title."""
+    """Print a line for each incident: severity, name, last time, state, number of symptoms, namespace and title."""
     for each in incidents:
         last = _time(documents.timestamp(each.last))[:19] + "Z"
         state = "ongoing" if each.open else "over"
         symptoms, where = _counted(len(each.symptoms), "symptom"), _where(each, findings)
         severity = terminal.paint(f"{each.worst.severity:<7}", each.worst.severity)
-        terminal.line(f"{severity} {last} {state:<7} {symptoms:>11}  {where}: {plain(each.title)}")
+        terminal.line(
+            f"{severity} {short_name(each.id)} {last} {state:<7} {symptoms:>11}  {where}: {plain(each.title)}"
+        )
     if incidents:
         terminal.line()
 

@@ -19,6 +19,7 @@ from timeline.judging.advice import steps
 from timeline.payloads.findings import FindingGroupPayload, ProofPayload
 from timeline.payloads.incidents.making import InView
 
+PARAGRAPHS = 10  # the most incidents that the summary describes, so that it fits on a page
 DETAILED = 20  # the most incidents that are described with their proof
 _EVENTS = 6  # rows of a table of proof
 _OTHERS = 5  # further occurrences of an incident that are named
@@ -115,8 +116,12 @@ def _lines(contents: Contents) -> Iterator[str]:
     if first := summary.beginning(contents):
         yield text(first)
         yield ""
-    for each in summary.harmful(contents):
-        yield f"- **{each.incident['severity'].capitalize()}** · {text(summary.sentence(each, contents))}"
+    harmful = summary.harmful(contents)
+    for each in harmful[:PARAGRAPHS]:
+        named = f"**{each.incident['severity'].capitalize()}** · {code(each.incident['name'])}"
+        yield f"- {named} · {text(summary.sentence(each, contents))}"
+    if (more := len(harmful) - PARAGRAPHS) > 0:
+        yield f"- {wording.count(more)} more that may have done harm, see below"
     if harmless := summary.harmless(contents):
         yield f"- {harmless}"
     if not contents.incidents:
@@ -126,12 +131,25 @@ def _lines(contents: Contents) -> Iterator[str]:
         yield "## Incidents"
         yield ""
     for number, each in enumerate(contents.incidents[:DETAILED], 1):
-        yield from _incident(number, each, contents)
+        yield from _folded(f"{number}. Incident {each.incident['name']}", _incident(number, each, contents))
     if (more := len(contents.incidents) - DETAILED) > 0:
         yield f"{wording.count(more)} more are not described here."
         yield ""
-    yield from _coverage(contents)
+    yield "## What was seen"
+    yield ""
+    yield from _folded("What was recorded, and what could be judged", _coverage(contents))
     yield f"Written by Causeline {text(__version__)}. All times are in UTC."
+
+
+def _folded(heading: str, lines: Iterator[str]) -> Iterator[str]:
+    """Yield lines that viewers of HTML in Markdown, such as GitHub and GitLab, fold under a heading. The heading is
+    HTML, so it must have no text from outside."""
+    yield "<details>"
+    yield f"<summary>{heading}</summary>"
+    yield ""
+    yield from lines
+    yield "</details>"
+    yield ""
 
 
 def _note(contents: Contents) -> Iterator[str]:
@@ -151,7 +169,13 @@ def _incident(number: int, each: InView, contents: Contents) -> Iterator[str]:
     incident = each.incident
     yield f"### {number}. {text(incident['title'])}"
     yield ""
-    facts = [incident["severity"], incident["status"], summary.state(each, contents), summary.numbers(each)]
+    facts = [
+        f"incident {code(incident['name'])}",
+        incident["severity"],
+        incident["status"],
+        summary.state(each, contents),
+        summary.numbers(each),
+    ]
     rules = ", ".join(map(code, incident["rules"]))
     yield f"{' · '.join(facts)} · {rules} · {text(summary.where(each))}"
     yield ""
@@ -237,8 +261,6 @@ def _others(each: InView) -> Iterator[str]:
 
 
 def _coverage(contents: Contents) -> Iterator[str]:
-    yield "## What was seen"
-    yield ""
     lack = wording.judgeable(contents.coverage["rules"])
     kinds = contents.coverage["coverage"]
     holes = sum(kind["holes"] for kind in kinds)

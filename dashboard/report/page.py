@@ -143,6 +143,7 @@ def _incident(each: InView, contents: Contents, folder: str, anchors: set[str], 
         anchors.add(row["key"])
     return {
         "id": incident["id"],
+        "name": incident["name"],
         "open": early and incident["severity"] != "info",
         "severity": incident["severity"],
         "title": incident["title"],

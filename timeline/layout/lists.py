@@ -10,6 +10,7 @@ from timeline.history.lifelines import Name, Track, name_of
 from timeline.history.world.world import World
 from timeline.judging.findings import Finding
 from timeline.judging.incidents.partition import beginning
+from timeline.judging.incidents.subjects import told_apart
 from timeline.payloads import documents
 from timeline.payloads.findings import FindingGroupPayload, VerdictName
 from timeline.payloads.incidents import making, occurrences
@@ -65,9 +66,13 @@ def incidents(every: Sequence[Incident], found: Sequence[FindingGroupPayload]) -
             rows_of.setdefault(identity, []).append(row)
             own = {finding["id"] for finding in row["findings"]} & named[identity]
             findings_of.setdefault(identity, set()).update(own)
+    found_in: dict[str, set[str]] = {}
+    for each in every:
+        found_in.setdefault(each.title, set()).add(each.gravest.anchor.namespace)
     return [
         _in_view(
             each,
+            told_apart(each.title, each.gravest.anchor.namespace, found_in[each.title]),
             next(verdict_of[finding] for finding in each.findings if finding in verdict_of),
             findings_of[each.id],
             rows_of[each.id],
@@ -77,9 +82,12 @@ def incidents(every: Sequence[Incident], found: Sequence[FindingGroupPayload]) -
     ]
 
 
-def _in_view(each: Incident, verdict: VerdictName, findings: set[str], found: list[FindingGroupPayload]) -> InView:
+def _in_view(
+    each: Incident, title: str, verdict: VerdictName, findings: set[str], found: list[FindingGroupPayload]
+) -> InView:
     shown = {symptom.id for symptom in each.symptoms if not findings.isdisjoint(symptom.findings)}
     row = making.row(each, verdict)
+    row["title"] = title
     row["symptoms"] = [symptom for symptom in row["symptoms"] if symptom["id"] in shown]
     return InView(row, len(shown), len(findings), len(found), found, _beginning(each))
 

@@ -311,6 +311,7 @@ class IncidentRowPayload(ListedPayload):
     occurrence had not ended when the source ended; of a cluster that is watched also if the last one ended less than
     five minutes ago."""
 
+    name: str  # by which people call it: the first characters of its id, which addresses accept, too
     source: int
     rules: list[str]  # of all of its symptoms
     verdict: VerdictName  # of the gravest finding

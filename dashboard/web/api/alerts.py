@@ -7,7 +7,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from dashboard.access.roles import needs
-from dashboard.web.api.answers import Identity, Number, Time, Words, in_order, json_response
+from dashboard.web.api.answers import Named, Number, Time, Words, in_order, json_response
 from timeline.payloads.alerts import AlertListPayload, AlertsPayload
 from timeline.queries.alerts import received
 from timeline.queries.alerts.received import AlertFilter
@@ -59,7 +59,7 @@ def alerts_about(request: HttpRequest, source_id: Number, track_id: Number) -> H
 
 @router.get("/sources/{source_id}/incidents/{identity}/alerts", response=AlertsPayload)
 @needs.to_read("viewer", action="see incident")
-def alerts_during(request: HttpRequest, source_id: Number, identity: Identity) -> HttpResponseBase:
+def alerts_during(request: HttpRequest, source_id: Number, identity: Named) -> HttpResponseBase:
     """Return the newest alerts about the objects of an incident that fired during it, or began up to 30 minutes
     after it."""
     return json_response(request, received.alerts_during(source_id, identity))

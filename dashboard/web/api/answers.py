@@ -19,6 +19,7 @@ from timeline.queries.filters import Words as Words
 
 Time = Annotated[int, Field(ge=0, le=LAST)]  # microseconds since 1970
 Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]  # of an incident or a finding
+Named = Annotated[str, Field(pattern=r"^[0-9a-f]{4,16}$")]  # of an incident: its identity, or how only that begins
 Note = Annotated[str, Field(max_length=NOTE, pattern=r"^[^\x00]*$")]
 
 

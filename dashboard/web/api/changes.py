@@ -15,6 +15,7 @@ from timeline.queries.changes import before as changes_before
 
 router = Router(tags=["changes"])
 _Identity = Annotated[str, Field(pattern=r"^([0-9a-f]{16})?$")]
+_Named = Annotated[str, Field(pattern=r"^([0-9a-f]{4,16})?$")]  # an incident, by its id or its name
 
 
 @router.get("/sources/{source_id}/changes", response=ChangesPayload)
@@ -24,7 +25,7 @@ def changes(
     source_id: Number,
     before: Time | None = None,
     about: Number | None = None,
-    incident: _Identity = "",
+    incident: _Named = "",
     finding: _Identity = "",
     minutes: Annotated[int, Field(ge=1, le=MINUTES_AT_MOST)] = MINUTES,
     limit: Annotated[int, Field(ge=1, le=100)] = SETS,

@@ -8,7 +8,7 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.access.roles import needs
-from dashboard.web.api.answers import Asked, Identity, Note, Number, Time, in_order, json_response
+from dashboard.web.api.answers import Asked, Identity, Named, Note, Number, Time, in_order, json_response
 from dashboard.web.inputs import person
 from timeline.payloads.findings import FindingOrder, IncidentRowPayload, IncidentsPayload
 from timeline.queries.filters import IncidentFilter, SourceIncidentFilter
@@ -77,9 +77,9 @@ def all_incidents(
 
 @router.get("/sources/{source_id}/incidents/{identity}", response=IncidentRowPayload)
 @needs.to_read("viewer", action="see incident", links=needs.TIMELINES)
-def incident(request: HttpRequest, source_id: Number, identity: Identity) -> HttpResponseBase:
-    """Return one incident. The id of a symptom, which may have been an incident before, leads to the incident that has
-    it."""
+def incident(request: HttpRequest, source_id: Number, identity: Named) -> HttpResponseBase:
+    """Return one incident, by its id or its name. That of a symptom, which may have been an incident before, leads to
+    the incident that has it."""
     return json_response(request, lists.incident(source_id, identity))
 
 

@@ -21,6 +21,7 @@ from timeline.payloads import documents
 from timeline.queries.changes import before, measuring
 from timeline.queries.filters import NOT_KNOWN
 from timeline.queries.incidents import scoping
+from timeline.queries.incidents.lists import current
 from timeline.queries.sources import coverage as coverage_queries
 from timeline.queries.sources import extents
 from timeline.queries.window import overview as overview_queries
@@ -65,6 +66,8 @@ def show_report(request: "HttpRequest", source_id: int) -> HttpResponse:
     """
     source = source_of(source_id)
     asked = request.GET.dict()
+    if named := asked.get("incident", "").replace("\0", ""):
+        asked["incident"] = current(source.id, named)
     arrangement = checked(Asked, {name: asked[name] for name in Asked.model_fields if name in asked})
     as_markdown = _as_markdown(request)
     contents = _contents(source, arrangement, asked, drawn=not as_markdown)._replace(note=_note(request))

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode
 
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 
 from dashboard.access import limits
@@ -36,6 +36,9 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     shows it in a frame."""
     link = links.of_request(request)
     source = source_of(source_id)
+    named = request.GET.get("incident", "").replace("\0", "")
+    if link is None and named and (identity := lists.current(source.id, named)) != named:
+        return redirect(f"{request.path}?{urlencode({**request.GET.dict(), 'incident': identity})}")
     live, ended = live_sources.live_state(source.id)
     embedded = link is not None or request.GET.get("embed") == "1"
     before, after = (None, None) if embedded else clusters.epochs(source.id)

@@ -52,7 +52,9 @@ def test_a_view_is_shared_and_reported_with_its_address(timeline: Page, context:
     shared = copied(timeline, f"finding={AWAY}")
     assert shared.startswith("http") and str(START) not in shared
     timeline.get_by_role("button", name="Report").click()
-    expect(timeline.get_by_label("What the timeline shows now")).to_be_checked()
+    expect(timeline.get_by_label("The open incident")).to_be_checked()
+    expect(timeline.locator("#report-incident")).to_contain_text("Service ring was away")
+    timeline.get_by_label("What the timeline shows now").check()
     expect(timeline.locator("#report-view")).to_contain_text("UTC")
     with timeline.expect_request(lambda request: request.method == "POST") as asked:
         timeline.get_by_role("button", name="Copy as Markdown").click()

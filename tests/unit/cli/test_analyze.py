@@ -99,7 +99,7 @@ def test_brief_is_a_line_for_each_incident() -> None:
     table = lines[: lines.index("")]
     assert len(table) == 4
     away = "2 symptoms  vol-restart: Service ring was away under 3 Pods, 2 times, and 1 more symptom of the same cause"
-    assert table[0] == f"warning 2026-11-21T07:52:07Z over     {away}"
+    assert table[0] == f"warning abab8e 2026-11-21T07:52:07Z over     {away}"
     assert sum(" ongoing " in line for line in table) == 1
 
 

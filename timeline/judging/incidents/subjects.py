@@ -15,6 +15,8 @@ from timeline.history.lifelines import Name, Track
 from timeline.history.world.world import World
 from timeline.judging.findings import Finding, digest
 
+NAME = 6  # characters of the name of an incident
+
 
 def anchored(finding: Finding, subject: Track, world: World) -> Finding:
     """Return the finding with its anchor: the root owner of the judged subject unless the rule has named another."""
@@ -24,6 +26,21 @@ def anchored(finding: Finding, subject: Track, world: World) -> Finding:
 def identity(rule: str, anchor: Name) -> str:
     """Return the stable key of an incident within a cluster, or within a recording."""
     return digest("incident", rule, *anchor)
+
+
+def short_name(identity: str) -> str:
+    """Return the name by which people call an incident: the beginning of its identity, such as "a2f31c".
+
+    It depends on nothing else, so it stays the same when other incidents come, and for readers who see only a part of
+    the source. With one character more, GitHub and GitLab would take it for a commit.
+    """
+    return identity[:NAME]
+
+
+def told_apart(title: str, namespace: str, namespaces: Collection[str]) -> str:
+    """Return the title of an incident in this namespace, after the namespace where incidents of several `namespaces`
+    have the title: objects in them may have one name."""
+    return f"{namespace}: {title}" if namespace and len({namespace, *namespaces}) > 1 else title
 
 
 def title(

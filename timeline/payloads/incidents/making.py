@@ -13,6 +13,7 @@ from typing import NamedTuple
 from timeline.history.lifelines import Name
 from timeline.judging.findings import Finding
 from timeline.judging.incidents.partition import Apart, Episode, Piece, episodes, pieces_of
+from timeline.judging.incidents.subjects import short_name
 from timeline.judging.rulebook import Rule
 from timeline.payloads import documents
 from timeline.payloads.findings import (
@@ -233,6 +234,7 @@ def row(each: Incident, verdict: VerdictName) -> IncidentRowPayload:
     shown = payload(each)
     return {
         "id": each.id,
+        "name": short_name(each.id),
         "source": 0,
         "rule": each.gravest.rule,
         "rules": each.rules,

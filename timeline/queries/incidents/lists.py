@@ -1,6 +1,6 @@
 """Read the list of incidents page by page."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,6 +12,7 @@ from timeline.core.actors import KIND as ACTOR
 from timeline.core.entries import microseconds
 from timeline.history.lifelines import Name
 from timeline.judge import rulebook
+from timeline.judging.incidents.subjects import short_name, told_apart
 from timeline.judging.rulebook import VERSION
 from timeline.models import FINDING_RANK, BaselineIncident, Finding, Incident, Silence, Source, Symptom
 from timeline.payloads.findings import (
@@ -38,6 +39,7 @@ from timeline.queries.sources.extents import SEVERITIES, extent
 
 PAGE = 50
 FINDINGS_SHOWN = 50  # of an incident, on its page
+LEAST = 4  # characters of an identity that name an incident where they name only one
 AT_ONCE = 10_000  # incidents that are acknowledged at once
 _PAGES = Pages(GRAVEST, ("identity", "source_id"))
 _TOTALS = {
@@ -148,25 +150,25 @@ def _source(source_id: int) -> Source:
 
 
 def incident(source_id: int, identity: str) -> IncidentRowPayload:
-    """Return one incident: the one with this identity, or else the one that has this symptom, which was an incident of
-    its own before. Raises Source.DoesNotExist and Incident.DoesNotExist."""
+    """Return the incident to which an address leads, as `current` finds it. Raises Source.DoesNotExist and
+    Incident.DoesNotExist."""
     source = _source(source_id)
-    row = Incident.objects.filter(source=source, identity=identity).first()
-    row = row or Incident.objects.get(source=source, identity=renamed(source_id, identity))
+    row = Incident.objects.get(source=source, identity=current(source_id, identity))
     return payloads([row], silencing.active(source))[0]
 
 
-def current(source_id: int, identity: str) -> str:
-    """Return the incident to which an address leads: the one that it names, or else the one that has this symptom."""
-    exists = Incident.objects.filter(source=source_id, identity=identity).exists()
-    return identity if exists else renamed(source_id, identity) or identity
-
-
-def renamed(source_id: int, identity: str) -> str | None:
-    """Return the incident to which the address of an earlier one leads: it is a symptom of that. None if there is
-    none."""
-    of_it = Symptom.objects.filter(source=source_id, identity=identity)
-    return of_it.order_by("rank", "first", "incident").values_list("incident", flat=True).first()
+def current(source_id: int, named: str) -> str:
+    """Return the identity of the incident to which an address leads: of the one whose identity is this or alone begins
+    with it, or else of the one that has such a symptom, which was an incident of its own before. Return what was given
+    if that names no incident, or several."""
+    if len(named) < LEAST:
+        return named
+    own = Incident.objects.filter(source=source_id, identity__startswith=named).values_list("identity", flat=True)[:2]
+    if own:
+        return own[0] if len(own) == 1 else named
+    of_it = Symptom.objects.filter(source=source_id, identity__startswith=named)
+    found = of_it.order_by("rank", "first", "incident").values_list("identity", "incident")
+    return found[0][1] if len({identity for identity, _ in found}) == 1 else named
 
 
 def incidents_with(source_id: int, identities: Collection[str]) -> list[IncidentRowPayload]:
@@ -217,9 +219,11 @@ def payloads(
         for source, identity, verdict in worst.values_list("source", "identity", "document__verdict")
     }
     symptoms = symptoms_of(rows)
+    spaces = _namespaces_by_title(numbers, {row.title for row in rows})
     return [
         _payload(
             row,
+            spaces[row.source_id, row.title],
             symptoms[row.source_id, row.identity],
             sources[row.source_id],
             silences,
@@ -229,6 +233,15 @@ def payloads(
         )
         for row in rows
     ]
+
+
+def _namespaces_by_title(sources: Collection[int], titles: Collection[str]) -> dict[tuple[int, str], set[str]]:
+    """Return by source and title the namespaces of the incidents with that title."""
+    found = defaultdict[tuple[int, str], set[str]](set)
+    rows = Incident.objects.filter(source__in=sources, title__in=titles)
+    for source, shared, namespace in rows.values_list("source", "title", "namespace").distinct():
+        found[source, shared].add(namespace)
+    return found
 
 
 def symptoms_of(rows: Collection[Incident], most: int = SHOWN) -> dict[tuple[int, str], list[Symptom]]:
@@ -253,6 +266,7 @@ def _alone(row: Incident) -> Symptom:
 
 def _payload(
     row: Incident,
+    namespaces: Collection[str],
     symptoms: list[Symptom],
     source: Source,
     silences: list[Silence],
@@ -269,10 +283,11 @@ def _payload(
     shown = heard[0] if heard and any(quiet) else row
     return {
         "id": row.identity,
+        "name": short_name(row.identity),
         "source": row.source_id,
         "rule": shown.rule,
         "rules": row.rules or [row.rule],
-        "title": row.title if shown is row else _title(row.root, heard),
+        "title": told_apart(row.title, row.namespace, namespaces) if shown is row else _title(row.root, heard),
         "severity": SEVERITIES[shown.rank],
         "verdict": verdict,
         "status": "confirmed" if row.status == "confirmed" else "suspected",

@@ -24,7 +24,7 @@ const share = byId("share");
 if (byId("share-dialog")) shareDialog({ search, announce });
 else share.addEventListener("click", () => copyWith(share, location.origin + location.pathname + search(), "Copy it from the address bar", announce));
 
-reportDialog({ store, announce });
+reportDialog({ store, announce, incident: () => parts.list.get(parts.selection.open) });
 const place = { store, source: document.body.dataset.source, announce };
 if (byId("embed")) linkDialog("embed", { path: `/api/sources/${place.source}/views`, asked: () => ({ query: search() }), field: "html", announce });
 begun.then(() => {

@@ -109,13 +109,13 @@ def _change(request: "HttpRequest", asked: Asked, source_id: int | None) -> "Htt
     if "all" in request.POST:
         wanted = lists.listed_identities(source_id, asked.filter)
     else:
-        wanted = _checked(request.POST.getlist("incident")[:_CHECKED], source_id)
+        wanted = named_in(request.POST.getlist("incident")[:_CHECKED], source_id)
     at = acknowledgements_storage.acknowledge_new(wanted, by, note)
     return redirect(request.path + asked.link(noted=str(microseconds(at))))
 
 
-def _checked(keys: "Iterable[str]", source_id: int | None) -> dict[int, list[str]]:
-    """Return the incidents that a form names, by source; only those of a source if the page is about one."""
+def named_in(keys: "Iterable[str]", source_id: int | None) -> dict[int, list[str]]:
+    """Return the incidents that the rows of a form name, by source; only those of a source if one is given."""
     wanted: dict[int, list[str]] = {}
     for key in keys:
         if (found := _KEY.fullmatch(key)) and source_id in (None, int(found[1])):
@@ -158,6 +158,7 @@ def _context(request: "HttpRequest", source: "SourceRow | None", asked: Asked) -
             "all": request.path,
             "everything": asked.link(root="", track="", kinds="", name=""),
             "here": asked.link(),
+            "orders": {name: asked.link(order=name) for name in get_args(FindingOrder)},
             "next": asked.link(cursor=listed["next"]) if listed["next"] else "",
             "first": asked.link() if place.cursor else "",
             "harmless": asked.link(harmless="" if wanted.harmless else "true"),

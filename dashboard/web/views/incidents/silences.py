@@ -3,6 +3,8 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from django.db import transaction
+from django.db.models import Q
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
@@ -10,9 +12,11 @@ from dashboard.access.roles import needs
 from dashboard.access.trail import change_log
 from dashboard.presentation import incidents as words
 from dashboard.web.inputs import person, text_of
+from dashboard.web.views.incidents.lists import named_in
 from timeline.core.numbers import whole_number
 from timeline.models import Incident, Silence, Source, Symptom
 from timeline.queries.incidents import filters
+from timeline.queries.incidents.lists import current
 from timeline.queries.people import silences as silences_queries
 from timeline.storage.people import silences
 from timeline.storage.permitted.limits import present
@@ -27,6 +31,7 @@ _REASON = 2000
 _MATCHERS = ("rule", "namespace", "owner", "actor")
 _HOURS = {0.5: "30 minutes", 2: "2 hours", 8: "8 hours", 24: "1 day", 168: "1 week", 720: "30 days"}
 _USUAL = 2
+_SELECTED = 50  # incidents that are silenced at once, at most
 
 
 class _Form(NamedTuple):
@@ -41,12 +46,13 @@ class _Form(NamedTuple):
 @needs.to_read("viewer", action="list")
 @needs.to_change("responder", action="silence")
 def show_silences(request: "HttpRequest") -> "HttpResponse":
-    """List the silences, and expire one."""
+    """List the silences, and expire one, which leads back to the incident on whose page it was done."""
     if request.method == "POST":
         number = whole_number(request.POST.get("silence", ""))
         if number is not None and silences.expire(number):
             change_log.about(request, silence=number)
-        return redirect("silences")
+        about = _about(request.POST)
+        return redirect("incident", about.source_id, about.identity) if about else redirect("silences")
     held = [_row(each) for each in silences_queries.active()]
     ended = [_row(each) for each in silences_queries.ended()]
     return render(request, "silences.html", {"held": held, "ended": ended, "limited": not present().everything})
@@ -56,12 +62,15 @@ def show_silences(request: "HttpRequest") -> "HttpResponse":
 @needs.to_change("responder", action="silence")
 def new_silence(request: "HttpRequest") -> "HttpResponse":
     """Show the form, filled in for an incident if the address names one, and create the silence."""
-    about = _about(request.GET)
-    form = _filled(request.POST, _source(request.POST)) if request.method == "POST" else _suggested(request.GET, about)
+    about, given = _about(request.GET), request.POST if request.method == "POST" else request.GET
+    form = _filled(given, _source(given))
+    if about and request.method != "POST":
+        form = _suggested(form, about)
     problem = ""
     if request.POST.get("act") == "silence":
         try:
-            return _create(request, form, about)
+            _create(request, form)
+            return redirect("incident", about.source_id, about.identity) if about else redirect("silences")
         except ValueError as error:
             problem = str(error)
     number, titles = 0, list[str]()
@@ -84,7 +93,52 @@ def new_silence(request: "HttpRequest") -> "HttpResponse":
     return render(request, "silence.html", context, status=400 if problem else 200)
 
 
-def _create(request: "HttpRequest", form: _Form, about: Incident | None) -> "HttpResponse":
+@needs.to_read("responder", action=None)
+@needs.to_change("responder", action="silence")
+def silence_many(request: "HttpRequest") -> "HttpResponse":
+    """Show the form that silences what was selected in a list of incidents, one silence for each, and create these."""
+    keys = request.POST.getlist("incident")[:_SELECTED]
+    chosen = _selected(keys)
+    if not chosen:
+        return redirect("incidents")
+    form, problem = _filled(request.POST, None), ""
+    suggested = [(each, _suggested(form._replace(source=each.source), each)) for each in chosen]
+    distinct = {(each.source, *each.matchers.values()): (about, each) for about, each in reversed(suggested)}
+    made = [(about, each) for about, each in reversed(distinct.values()) if any(each.matchers.values())]
+    if request.POST.get("act") == "silence":
+        try:
+            with transaction.atomic():
+                for _, each in made:
+                    _create(request, each)
+            return redirect("silences")
+        except ValueError as error:
+            problem = str(error)
+    context = {
+        "keys": keys,
+        "silences": [{"title": about.title, **each._asdict()} for about, each in made],
+        "apart": [about for about, each in suggested if not any(each.matchers.values())],
+        "form": form,
+        "hours": list(_HOURS.items()),
+        "problem": problem,
+        "most": _REASON,
+    }
+    return render(request, "silence_many.html", context, status=400 if problem else 200)
+
+
+def _selected(keys: "Iterable[str]") -> list[Incident]:
+    """Return the incidents that the rows of a list name, in their order, as far as they exist."""
+    wanted = named_in(keys, None)
+    condition = Q()
+    for source, identities in wanted.items():
+        condition |= Q(source=source, identity__in=identities)
+    rows = Incident.objects.select_related("source__cluster").filter(condition, source__ready=True) if wanted else ()
+    found = {(row.source_id, row.identity): row for row in rows}
+    named = ((source, identity) for source, identities in wanted.items() for identity in identities)
+    return [found[each] for each in named if each in found]
+
+
+def _create(request: "HttpRequest", form: _Form) -> None:
+    """Create a silence. Raises ValueError with a sentence for the person who filled in the form."""
     if not form.hours:
         raise ValueError("Choose how long the silence holds.")
     if not form.reason:
@@ -97,7 +151,6 @@ def _create(request: "HttpRequest", form: _Form, about: Incident | None) -> "Htt
         expires=timezone.now() + timedelta(hours=form.hours),
     )
     change_log.about(request, silence=made.pk)
-    return redirect("incident", about.source_id, about.identity) if about else redirect("silences")
 
 
 def _filled(given: "QueryDict", source: Source | None) -> _Form:
@@ -108,11 +161,8 @@ def _filled(given: "QueryDict", source: Source | None) -> _Form:
     return _Form(None if everywhere else source, matchers, _text(given, "reason", _REASON), hours)
 
 
-def _suggested(given: "QueryDict", about: Incident | None) -> _Form:
-    """Return a form that matches incidents like the one that the address names: what all of its symptoms share."""
-    form = _filled(given, _source(given))
-    if about is None:
-        return form
+def _suggested(form: _Form, about: Incident) -> _Form:
+    """Return a form that matches incidents like this one: what all of its symptoms share."""
     of_it = Symptom.objects.filter(source=about.source_id, incident=about.identity)
     symptoms: list[Incident | Symptom] = [*of_it] or [about]
     actors = set.intersection(*(set(each.actors) for each in symptoms))
@@ -149,7 +199,8 @@ def _source(given: "QueryDict") -> Source | None:
 def _about(given: "QueryDict") -> Incident | None:
     identity = given.get("incident", "").replace("\0", "")[:16]
     source = _source(given)
-    return Incident.objects.filter(source=source, identity=identity).first() if source else None
+    found = Incident.objects.filter(source=source, identity=current(source.pk, identity)) if source else None
+    return found.first() if found is not None else None
 
 
 def _row(silence: Silence) -> dict[str, Any]:

@@ -62,6 +62,26 @@ def test_the_page_has_the_gravest_first_and_counts(client: Client, sample: Sourc
     assert f'<a href="/sources/{sample.pk}/incidents/"><bdi>sample</bdi></a>' in page(client, "/incidents/")
 
 
+def test_the_headings_sort_the_list_by_links_and_say_how_it_is_sorted(client: Client, sample: Source) -> None:
+    for order, heading, direction in (
+        ("gravest", "What", "descending"),
+        ("time", "In the recording", "ascending"),
+        ("newest", "Last", "descending"),
+    ):
+        shown = page(client, of(sample), order=order, severity="info")
+        assert f'aria-sort="{direction}"><a href="?order={order}&amp;severity=info"' in shown, order
+        assert re.search(rf'aria-sort="{direction}"><a [^>]+>{heading}', shown), order
+        assert shown.count("aria-sort") == 1, order
+
+
+def test_incidents_of_two_namespaces_have_no_title_in_common(client: Client, sample: Source) -> None:
+    gap = gap_of(sample)
+    twin = {**gap.__dict__, "identity": "0" * 16, "namespace": "other", "_state": None}
+    Incident.objects.create(**{name: value for name, value in twin.items() if name != "_state"})
+    named = [row["title"] for row in listed(client, sample)["incidents"] if row["rule"] == "service-gap"]
+    assert sorted(named) == [f"other: {gap.title}", f"{gap.namespace}: {gap.title}"]
+
+
 @pytest.mark.parametrize(
     ("query", "number"),
     [

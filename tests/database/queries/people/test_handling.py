@@ -270,6 +270,27 @@ def test_on_pages_a_silence_takes_incidents_out_of_the_lists_and_is_expired(
     assert GAP in page(client, of(sample))
 
 
+def test_selected_incidents_get_a_silence_each_and_the_page_of_one_ends_it(client: Client, sample: Source) -> None:
+    every = Incident.objects.filter(source=sample)
+    keys = [f"{sample.pk}.{each.identity}" for each in every]
+    form = client.post("/silences/many", {"incident": [*keys, keys[0], f"{sample.pk}.{'0' * 16}"], "act": "preview"})
+    assert f"Silence {len(keys)}</button>" in form.content.decode()
+    refused = client.post("/silences/many", {"incident": keys, "act": "silence", "hours": "2"})
+    assert (refused.status_code, Silence.objects.count()) == (400, 0), "it has no reason"
+    said = {"incident": keys, "act": "silence", "hours": "2", "reason": "maintenance"}
+    assert client.post("/silences/many", said).headers["Location"] == "/silences/"
+    assert Silence.objects.count() == len(keys)
+    assert listed(client, sample)["total"] == 0
+    one = gap_of(sample)
+    here = f"{of(sample)}{one.identity}/"
+    known = asked(client, sample, f"incidents/{one.identity}")["silenced"]["silence"]
+    assert f'name="silence" value="{known}"' in page(client, here)
+    back = client.post("/silences/", {"silence": known, "source": sample.pk, "incident": one.identity})
+    assert back.headers["Location"] == here
+    assert "End silence" not in page(client, here) and listed(client, sample)["total"] == 1
+    assert client.post("/silences/many", {"act": "silence"}).headers["Location"] == "/incidents/"
+
+
 def test_a_silence_that_cannot_be_is_refused_and_the_form_kept(client: Client, gap: Incident) -> None:
     fields = {"act": "silence", "rule": "service-gap", "reason": "because", "hours": "2"}
     for wrong, problem in (

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -48,6 +49,31 @@ def test_what_was_an_incident_leads_to_the_one_that_it_is_a_symptom_of(client: C
     assert client.get(f"/api/sources/{nightly.pk}/incidents/{symptom}").json()["id"] == incident.identity
     assert client.get(address_of(symptom, nightly)[:-1] + ".png").status_code == 200
     assert client.get(address_of("0" * 16, nightly)).status_code == 404
+
+
+def test_the_short_name_of_an_incident_leads_to_it_everywhere(client: Client, nightly: Source) -> None:
+    incident = Incident.objects.get(source=nightly)
+    symptom = Symptom.objects.get(source=nightly, rule="job-excess-pods").identity
+    name = client.get(f"/api/sources/{nightly.pk}/incidents").json()["incidents"][0]["name"]
+    assert name == incident.identity[:6]
+    here, timeline = address_of(incident.identity, nightly), f"/sources/{nightly.pk}/"
+    for path in (here, "/incidents/", f"/sources/{nightly.pk}/incidents/"):
+        assert f">{name}</span>" in page_text(client, path), path
+    for short in (name, name[:4], symptom[:6]):
+        assert client.get(address_of(short, nightly)).headers["Location"] == here, short
+        assert client.get(f"/api/sources/{nightly.pk}/incidents/{short}").json()["id"] == incident.identity, short
+        shown = client.get(timeline, {"incident": short, "axis": "order"})
+        assert shown.headers["Location"] == f"{timeline}?incident={incident.identity}&axis=order", short
+        report = client.get(f"{timeline}report", {"incident": short, "format": "md"})
+        assert incident.title.partition(",")[0] in report.content.decode(), short
+    Incident.objects.filter(pk=incident.pk).update(identity=f"{name}0000000000")
+    other = Incident.objects.get(source=nightly)
+    Incident.objects.create(**{**values(other), "identity": f"{name}1111111111"})
+    assert client.get(address_of(name, nightly)).status_code == 404, "two incidents begin so"
+
+
+def values(incident: Incident) -> dict[str, Any]:
+    return {field.attname: getattr(incident, field.attname) for field in Incident._meta.concrete_fields if field.column}
 
 
 def test_lists_fold_the_symptoms_and_count_alike(client: Client, nightly: Source) -> None:

@@ -1,7 +1,6 @@
 // This module keeps the loaded incidents of a source that match the filter, and the loaded findings of each. It does not use
 // the DOM.
 
-import { Numbers } from "./numbers.js";
 import { ORDERS, counted, earliest, symptomsOf } from "./ordering.js";
 import { happensIn, inRange } from "./ranges.js";
 import { Rows } from "./rows.js";
@@ -13,10 +12,8 @@ const RECENT = 5 * MINUTE; // an incident of a connected cluster goes on for so 
 export class IncidentsList {
   #incidents = new Map(); // id → incident
   #sorted = null;
-  #numbers = new Numbers();
   #own = new Set(); // the ids of the incidents that name the object of a link
   #guests = new Set(); // the ids of incidents that do not match the filter, but a link names one of their findings
-  #paged = 0; // how many incidents have come by pages
   #filter = null;
   #next = null;
   #renewed = 0; // when `outdated` was last true (µs)
@@ -63,7 +60,6 @@ export class IncidentsList {
       this.#own = new Set(own.findings.flatMap(({ incidents }) => incidents));
       this.#incidents.clear();
       this.#guests.clear();
-      this.#paged = 0;
       this.rows.forget();
       this.#seen = null;
       this.#looked = "";
@@ -101,17 +97,14 @@ export class IncidentsList {
     this.hidden = { acknowledged, silenced, harmless };
     this.known = true;
     for (const incident of incidents) {
-      const at = this.#paged++;
       this.#guests.delete(incident.id);
-      this.#keep(incident, order === "newest" ? total - at : at + 1);
+      this.#keep(incident);
     }
   }
 
-  /** Keeps an incident, with this number if it has none and the number is free. */
-  #keep(incident, number = null) {
+  #keep(incident) {
     this.#incidents.set(incident.id, incident);
     this.#sorted = null;
-    this.#numbers.give(incident.id, number);
   }
 
   /** Returns a loaded incident, which need not be in the list. */
@@ -127,11 +120,6 @@ export class IncidentsList {
   /** Returns whether a finding that a live source reports was known before. */
   knows({ key, start, incidents }) {
     return Boolean(this.rows.get(key)) || incidents.some((id) => this.#incidents.get(id)?.times.includes(start));
-  }
-
-  /** Returns the number of an incident, which it keeps while the page is open. New ones get the next number. */
-  number(id) {
-    return this.#numbers.of(id);
   }
 
   #again() {

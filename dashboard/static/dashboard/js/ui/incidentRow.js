@@ -52,12 +52,11 @@ function findings(incident, shown, options) {
 }
 
 /**
- * Returns a row of the list. `number` is the number that the incident keeps while the page is open. `open` says whether its
- * findings are shown, which are `shown` ({groups, more}, or null while they are loading). `options` are as findingRow.js has
- * them; `now` is the current time (µs) of a live source, else null.
+ * Returns a row of the list. `open` says whether its findings are shown, which are `shown` ({groups, more}, or null while they
+ * are loading). `options` are as findingRow.js has them; `now` is the current time (µs) of a live source, else null.
  */
-export function row(incident, { number, open, shown, options }) {
-  const { severity, status, state, acknowledged, silenced, occurrences, findings: count, id, title } = incident;
+export function row(incident, { open, shown, options }) {
+  const { severity, status, state, acknowledged, silenced, occurrences, findings: count, id, name, title } = incident;
   const states = ["incident", severity, status, open && "open", (acknowledged || silenced) && "acknowledged"].filter(Boolean);
   return el("li", { class: states.join(" "), "data-incident": id },
     el("h3", {}, el("button", { type: "button", "aria-expanded": String(open) }, severityShape(severity), el("span", {}, title))),
@@ -66,6 +65,6 @@ export function row(incident, { number, open, shown, options }) {
       when(incident, options.now), status === "suspected" ? pill("suspected", "suspected") : null,
       acknowledged ? pill("acknowledged", "calm") : null, silenced ? pill("silenced", "calm") : null,
       el("span", { class: "meta" }, [place(incident), occurrences > 1 && !title.endsWith("times") ? plural(occurrences, "time") : "", symptomsOf(incident) > 1 ? plural(symptomsOf(incident), "symptom") : "", plural(count, "finding"), incident.cause && !open ? "cause known" : ""].filter(Boolean).join(" · ")),
-      el("span", { class: "number", title: "The number of this incident on this page" }, `#${number}`)),
+      el("span", { class: "incident-name", title: "The name of this incident. Its address ends with it, or with more of it." }, name)),
     ...(open ? [findings(incident, shown, options), incidentPage(incident) ? el("p", { class: "onward" }, el("a", { href: incidentPage(incident) }, "This incident ›")) : null].flat() : []));
 }

@@ -82,7 +82,7 @@ export class IncidentsPanel {
     if (!list.known) return; // the placeholder stays
     const focused = this.list.contains(document.activeElement) ? this.#nameOf(document.activeElement) : null;
     const looks = { selected, held, births, now, alone };
-    const items = (incidents) => incidents.map((incident) => this.#item(incident, { number: list.number(incident.id), open: incident.id === open, shown: incident.id === open ? shown : null, options: looks }));
+    const items = (incidents) => incidents.map((incident) => this.#item(incident, { open: incident.id === open, shown: incident.id === open ? shown : null, options: looks }));
     const part = (words) => el("li", { class: "part" }, words);
     const anchor = this.#anchor();
     this.#renew(list.incidents.length ? [

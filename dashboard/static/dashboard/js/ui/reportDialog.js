@@ -1,4 +1,4 @@
-// This module opens the dialog in which the report of a view is made: its note, its format, and whether it covers all.
+// This module opens the dialog in which a report is made: its note, its format, and whether it covers the open incident, the view or all.
 
 import { byId } from "../draw/dom.js";
 import { actorName } from "../state/actors.js";
@@ -16,12 +16,19 @@ function shown(store) {
   return [`${day(start)}, ${clock(start, digits)} – ${clock(end, digits)} ${zone().labelOf(start, end)}`, ...(store.focus ? ["the object in focus"] : []), ...filters].join(" · ");
 }
 
-export function reportDialog({ store, announce }) {
+/** `incident()` returns the open incident, which the report covers unless the reader chooses something else; undefined without one. */
+export function reportDialog({ store, announce, incident }) {
   const dialog = byId("report-dialog"), form = byId("report-form"), copy = byId("report-copy");
   const place = form.getAttribute("action");
-  const follow = () => (form.action = place + (form.elements.covers.value === "view" ? store.search() : ""));
+  let open;
+  const queries = { incident: () => `?incident=${open.id}`, view: () => store.search(), whole: () => "" };
+  const follow = () => (form.action = place + queries[form.elements.covers.value]());
 
   byId("report").addEventListener("click", () => {
+    open = incident();
+    byId("report-of-incident").hidden = !open;
+    byId("report-incident").textContent = open ? `${open.name} · ${open.title}` : "";
+    form.elements.covers.value = open ? "incident" : "view";
     byId("report-view").textContent = shown(store);
     dialog.showModal();
   });

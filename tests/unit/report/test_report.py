@@ -144,7 +144,7 @@ def test_it_begins_with_a_sentence_over_all_incidents_and_a_paragraph_for_each(w
     assert (
         "Lease volcano went from one to the other. Since 2026-11-21 07:51:47.041 UTC (40.4 s), written by kubectl "
         "(admin), leader-election of vc-sched-head (admin): harm is possible (for example: only one of the two can "
-        "schedule); ongoing when the recording ends. Details"
+        "schedule); ongoing when the recording ends. 99cf27 Details"
     ) in summary
     assert "info: " not in summary[: summary.index("2 more incidents without harm. Details")]
     headings = re.findall(

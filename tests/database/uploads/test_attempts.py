@@ -84,12 +84,12 @@ def test_progress_is_written_while_the_import_runs(halfway: Halfway) -> None:
     seen: list[Upload] = []
 
     def look() -> None:
-        eventually(lambda: Upload.objects.get(pk=upload.pk).entries == 211)
+        eventually(lambda: Upload.objects.get(pk=upload.pk).entries == 206)
         seen.append(Upload.objects.select_related("source").get(pk=upload.pk))
 
     halfway(lambda: beside(look))
     importing.run(taken_up(upload))
-    assert (seen[0].state, seen[0].entries) == ("importing", 211)
+    assert (seen[0].state, seen[0].entries) == ("importing", 206)
     assert seen[0].bytes_read == SAMPLE.stat().st_size  # such a small file is read at once
     assert seen[0].seen > upload.seen
     assert seen[0].source and not seen[0].source.ready

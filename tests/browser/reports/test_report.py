@@ -114,7 +114,7 @@ def test_on_a_phone_the_summary_comes_first(opened: Open) -> None:
     expect(page.locator(".sentences li").first).to_be_in_viewport()
     fits(page)
     assert complaints_of_axe(page) == []
-    page.get_by_role("link", name="Details").nth(1).click()
+    page.get_by_role("link", name="Details").nth(0).click()
     expect(page.locator(".full").filter(has_text=AWAY).locator("h3")).to_be_in_viewport()
     page.locator(".occurrence").filter(has_text=AWAY).get_by_role("button", name="Show on the timeline").click()
     expect(page.locator(".pill-label")).to_be_in_viewport()

@@ -131,11 +131,11 @@ export class IncidentsPanel {
     const named = [[hidden.harmless, "without harm"], [hidden.acknowledged, "acknowledged"], [hidden.silenced, "silenced"]];
     const words = named.filter(([count]) => count).map(([count, word]) => `${thousands(count)} ${word}`).join(" · ");
     const note = byId("hidden-incidents");
-    note.hidden = !words && !shown;
-    const written = shown ? "Incidents without harm, acknowledged and silenced ones are shown." : `${words}, not listed.`;
-    if (note.dataset.written === written) return;
+    const written = shown ? "Incidents without harm, acknowledged and silenced ones are shown." : words && `${words}, not listed.`;
+    if ((note.dataset.written ?? "") === written) return;
     note.dataset.written = written;
-    note.replaceChildren(el("span", {}, written), el("button", { type: "button", class: "link", "data-hidden": "" }, shown ? "Hide" : "Show"));
+    if (!written) note.replaceChildren(); // its line stays, so that nothing below moves
+    else note.replaceChildren(el("span", {}, written), el("button", { type: "button", class: "link", "data-hidden": "" }, shown ? "Hide" : "Show"));
   }
 
   /** Returns the first visible row as {id, top (px)}, so that it can be kept in place; null if the list is not scrolled. */

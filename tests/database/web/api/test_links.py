@@ -102,5 +102,5 @@ def test_a_limited_token_learns_nothing_of_other_sources(client: Client, sample:
 def test_resolving_is_one_look_up(
     client: Client, sample: Source, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(17):
         resolved(client, namespace="vol-restart", pod="ring-steady-0", at=GAP)

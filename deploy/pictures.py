@@ -56,9 +56,9 @@ def broken_recording(data_dir: Path, folder: Path) -> Path:
 
 
 def take(page: Page, name: str, height: int = HEIGHT) -> None:
-    page.evaluate("document.activeElement.blur()")
-    page.mouse.move(0, 0)
     page.wait_for_load_state("networkidle")
+    page.evaluate("document.activeElement?.blur()")
+    page.mouse.move(0, 0)
     width = page.viewport_size["width"] if page.viewport_size else WIDTH
     page.screenshot(path=IMAGES / f"{name}.png", clip={"x": 0, "y": 0, "width": width, "height": height})
     print(f"docs/images/{name}.png")

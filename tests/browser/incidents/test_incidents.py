@@ -14,7 +14,7 @@ from tests.clients.visitor import Visitor
 from tests.inputs.recordings import SAMPLE
 from tests.patience import patient
 
-GAP = "Service ring was away under 3 Pods, 2 times"
+GAP = "Service ring was away under 3 Pods, 2 times, and 1 more symptom of the same cause"
 AT = """(title) => {
   window.appeared = 0;
   const look = () => {
@@ -82,19 +82,19 @@ def test_many_are_acknowledged_and_that_is_undone_and_filters_are_applied_as_the
     page.goto(own)
     rows = page.locator(".incidents tbody tr")
     page.get_by_role("checkbox", name="Select all on this page").check()
-    expect(page.get_by_role("button", name="Acknowledge 6")).to_be_visible()
+    expect(page.get_by_role("button", name="Acknowledge 2")).to_be_visible()
     page.get_by_role("checkbox", name=f"Select: {GAP}").uncheck()
     page.get_by_role("textbox", name="Note").fill("ticket 7")
-    page.get_by_role("button", name="Acknowledge 5").click()
-    expect(page.get_by_text("5 incidents acknowledged.")).to_be_visible()
+    page.get_by_role("button", name="Acknowledge 1").click()
+    expect(page.get_by_text("1 incident acknowledged.")).to_be_visible()
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text(GAP)
     page.get_by_role("button", name="Undo").click()
-    expect(rows).to_have_count(6)
+    expect(rows).to_have_count(2)
 
     namespace = page.get_by_label("Namespace")
     namespace.select_option("vol-restart")
-    expect(rows).to_have_count(2)
+    expect(rows).to_have_count(1)
     expect(page).to_have_url(re.compile(r"\?namespace=vol-restart&order=gravest$"))
     page.get_by_label("Words").fill("away")
     expect(rows).to_have_count(1)
@@ -102,7 +102,9 @@ def test_many_are_acknowledged_and_that_is_undone_and_filters_are_applied_as_the
     page.reload()
     expect(namespace).to_have_value("vol-restart")
     page.get_by_role("link", name="Clear").click()
-    expect(rows).to_have_count(6)
+    expect(rows).to_have_count(2)
+    page.locator(".totals").get_by_role("link", name="show").first.click()  # what does no harm
+    expect(rows).to_have_count(4)
 
 
 def test_the_page_of_an_incident_leads_to_its_timeline_and_to_a_silence(page: Page, own: str) -> None:
@@ -128,9 +130,9 @@ def test_the_page_of_an_incident_leads_to_its_timeline_and_to_a_silence(page: Pa
     page.goto(own)
     rows, totals = page.locator(".incidents tbody tr"), page.locator(".totals")
     expect(totals).to_contain_text("1 silenced")
-    expect(rows).to_have_count(5)
-    totals.get_by_role("link", name="show").first.click()
-    expect(rows).to_have_count(6)
+    expect(rows).to_have_count(1)
+    totals.locator("span", has_text="1 silenced").get_by_role("link", name="show").click()
+    expect(rows).to_have_count(2)
     for address in ("/incidents/", own.replace("incidents/", "baseline/"), "/silences/"):
         page.goto(address)
         usable_everywhere(page)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from dashboard.presentation.symptoms import Symptoms, place, symptoms
 from dashboard.presentation.wording import count, number_of, second_of
+from timeline.core.actors import KIND as ACTOR
 from timeline.core.actors import short
 from timeline.core.durations import duration
 from timeline.core.entries import microseconds
@@ -113,10 +114,12 @@ def _why(silenced: SilencedPayload) -> str:
 
 def where(incident: IncidentRowPayload) -> str:
     """Return what an incident is about: "batch / Job train", or "batch, nightly / 7 Jobs" if its symptoms are about
-    several objects."""
-    anchors = {tuple(each["anchor"].values()): each["anchor"]["kind"] for each in incident["symptoms"]}
+    several objects. Who did it stands beside it."""
+    every = [incident["anchor"], *(each["anchor"] for each in incident["symptoms"])]
+    about = [each for each in every if each["kind"] != ACTOR]
+    anchors = {tuple(each.values()): each["kind"] for each in about}
     if len(anchors) < 2:
-        return place(incident["anchor"])
+        return place(about[0] if about else every[0])
     spaces, kinds = [each for each in incident["anchored_in"] if each], {*anchors.values()}
     more = f" and {len(spaces) - _SPACES} more" if len(spaces) > _SPACES else ""
     least = "at least " if incident["symptoms_total"] > len(incident["symptoms"]) else ""

@@ -45,7 +45,9 @@ def test_a_cluster_is_connected_seen_to_move_and_stays_as_a_recording(page: Page
         before = pods.locator("td").nth(3).inner_text()
         replay.control(play=True, speed=20)
         expect(pods.locator("td").nth(3)).not_to_have_text(before)  # the page was not loaded anew
-        expect(page.locator("#incidents")).to_contain_text(re.compile(r"[1-9]\d* incidents? · \d+ symptoms? · \d+ findings?"))
+        expect(page.locator("#incidents")).to_contain_text(
+            re.compile(r"[1-9]\d* incidents? · \d+ symptoms? · \d+ findings?")
+        )
         with page.expect_download() as download:
             page.get_by_role("link", name="Download everything observed").click()
         assert download.value.suggested_filename == "moving.jsonl.zst"

@@ -21,7 +21,7 @@ def test_the_timeline_and_the_page_of_an_incident_say_its_cause(page: Page, site
     expect(shown.locator(".because")).to_contain_text(BECAUSE)
     known = page.locator(".incident:not(.open)", has_text="cause known")
     expect(known).to_have_count(0)
-    shown.get_by_role("button", name="Pod report-0-r9wx8 was created").first.click()
+    shown.get_by_role("button", name="job-controller acted on old copies").first.click()
     expect(known).to_have_count(1)
     known.get_by_role("button").first.click()
     page.get_by_role("link", name="This incident").click()

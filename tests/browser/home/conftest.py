@@ -6,7 +6,7 @@ from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from tests.inputs.recordings import SAMPLE
 
-FOUND = "775 changes · 6 incidents · 10 findings"
+FOUND = "775 changes · 4 incidents · 10 findings"
 
 
 def drop(page: Page, path: Path) -> Locator:

@@ -26,7 +26,7 @@ RENEW = "document.dispatchEvent(new Event('visibilitychange'))"
 def test_it_shows_what_was_recorded_and_can_be_used_by_everyone(page: Page, recording: str) -> None:
     page.goto("/")
     row = page.locator(f"tr:has(a[href='{recording}'])")
-    for words in "21 Nov 2026", "07:52:59", "6 incidents · 10 findings", "775":
+    for words in "21 Nov 2026", "07:52:59", "775", "2 incidents · 4 symptoms · 7 findings", "2 more without harm":
         expect(row).to_contain_text(words)
     usable_everywhere(page)
     row.locator("[data-delete]").click()

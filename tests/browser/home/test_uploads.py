@@ -24,7 +24,7 @@ def test_recordings_dropped_on_the_page_become_timelines(page: Page, tmp_path: P
         expect(row).to_contain_text(FOUND)
         listed = page.locator(".recordings tbody tr", has_text=file.name.partition(".")[0])
         expect(listed).to_have_count(1)
-        expect(listed).to_contain_text("6 incidents · 10 findings")
+        expect(listed).to_contain_text("2 incidents · 4 symptoms · 7 findings")
     rows[0].get_by_role("link", name="Open timeline").click()
     expect(page.locator(".finding.selected h4")).to_contain_text("Service ring was away for ≈ 50 ms")
 

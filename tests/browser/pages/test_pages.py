@@ -197,7 +197,7 @@ def test_the_report_is_copied_as_markdown_on_a_phone(page: Page, context: Browse
     page.get_by_label("Your note").fill("See OPS-7 @everyone")
     press_and_read(page.locator("#report-copy"), "Copied")
     text = copied(page, "# Report of ")
-    assert "> See OPS-7 `@everyone`" in text and "**6 incidents · 10 findings**" in text
+    assert "> See OPS-7 `@everyone`" in text and "**4 incidents · 6 symptoms · 10 findings**" in text
     page.keyboard.press("Escape")
     expect(page.locator("#report-dialog")).to_be_hidden()
 

@@ -19,7 +19,7 @@ from tests.browser.conftest import lent
 from tests.browser.everyone import EITHER, PHONE, WIDE, complaints_of_axe
 from tests.browser.looking import PATIENCE, fits
 from tests.browser.overlap import OPENED, readable_at_any_width
-from tests.browser.timeline.test_first_view import AWAY, EARLY, LATE
+from tests.browser.timeline.test_first_view import AWAY, EARLY, LATE, PODS_EARLY
 from tests.inputs.recordings import QUIET, SAMPLE
 
 CLAIM = RULES / "missing-reference" / "fires-claim-three-seconds-late.jsonl"
@@ -124,7 +124,7 @@ def test_on_a_phone_the_summary_comes_first(opened: Open) -> None:
 
 def test_a_finding_is_shown_on_the_timeline(opened: Open) -> None:
     page = opened()
-    page.locator(".incident").filter(has_text="2 Pods created before").locator("h3 button").click()
+    page.locator(".symptom").filter(has_text=PODS_EARLY).locator("h4 button").click()
     expect(page.locator(".finding.selected h4")).to_have_text(EARLY)
     expect(page.locator(".pill-label")).to_have_text(LATE)
     before = page.locator("#range").inner_text()
@@ -140,7 +140,7 @@ def test_a_finding_is_shown_on_the_timeline(opened: Open) -> None:
     expect(proof).to_have_text(re.compile(r"^08:52:0"))
     expect(page.locator("#zone")).to_have_text("Europe/Berlin +01:00")
     expect(page.locator("#summary")).to_contain_text(
-        re.compile(r"from 2026-11-21 08:52:00\.841 to 08:52:07\.232 Europe/Berlin")
+        re.compile(r"From 2026-11-21 08:52:00\.841 to 08:52:07\.232 Europe/Berlin")
     )
     page.locator('[data-lane="Service/vol-restart/ring"] .lane-name').focus()
     page.keyboard.press(".")
@@ -175,7 +175,7 @@ def test_keys_kinds_and_measures_work_without_a_server(opened: Open) -> None:
     page.locator("[data-kind=Pods]").click()
     page.keyboard.press("n")
     expect(page.locator(".finding.selected")).to_have_count(1)
-    page.locator(".incident").filter(has_text="elect on one Lease").locator("h3 button").click()
+    page.locator(".incident").filter(has_text="elect on Lease volcano").locator("h3 button").click()
     expect(page.locator(".lane-name").first).to_have_text("vs-offline")  # what proves a finding stands on top
     for place, name in enumerate(("deploy vs-offline", "deploy vs-online")):
         expect(page.locator(".group-name").nth(place)).to_have_text(name)
@@ -200,7 +200,7 @@ def test_no_name_becomes_markup(opened: Open, tmp_path: Path) -> None:
     page = opened(recording)
     expect(page.locator(".lane-name", has_text=EVIL)).to_be_visible()
     expect(page.locator("#finding-list")).to_contain_text(EVIL)
-    expect(page.locator(".sentences")).to_contain_text("written by vc-cm-head (<b>x)")
+    expect(page.locator("#summary .sentences")).to_contain_text("written by vc-cm-head (<b>x)")
     expect(page.locator(".full").first).to_contain_text(EVIL)
     expect(page.locator(".full .events").first).to_contain_text("<b>x")
     expect(page.locator("h1")).to_contain_text("<script><img")
@@ -278,6 +278,8 @@ def test_a_report_of_the_view_is_a_file_that_needs_no_server(
     expect(page.locator(".finding.selected")).to_be_visible()
     page.get_by_role("button", name="Report").click()
     assert complaints_of_axe(page) == []
+    expect(page.get_by_role("radio", name="The open incident")).to_be_checked()
+    page.get_by_role("radio", name="What the timeline shows now").check()
     page.get_by_label("Your note").fill("Restarted by hand.\n<b>OPS-7</b>")
     with page.expect_download() as download:
         page.get_by_role("button", name="HTML file").click()

@@ -101,7 +101,7 @@ def test_nothing_moves_when_the_kinds_come_in(page: Page, recording: str, width:
     assert minimap.bounding_box() == before
 
 
-@pytest.mark.parametrize("width", [360, 1440])
+@pytest.mark.parametrize("width", [360, 1024, 1440])
 def test_the_page_stands_still_while_it_loads(newcomer: Page, address: str, width: int) -> None:
     newcomer.add_init_script(
         "window.shifted = 0; const add = (list) => list.getEntries().forEach((each) => { shifted += each.value; });"

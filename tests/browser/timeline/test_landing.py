@@ -37,7 +37,7 @@ def test_the_incidents_of_the_job_of_the_object_are_listed_and_the_chip_brings_b
     expect(page.locator(".finding.selected")).to_be_visible()
     expect(page).to_have_url(re.compile(r"focus=\d+"))  # which the report of the view takes, too
     page.get_by_role("button", name="Remove the filter focus: Job ring").click()
-    expect(page.locator("#findings-count")).to_have_text("4 incidents · 6 symptoms · 10 findings")
+    expect(page.locator("#findings-count")).to_have_text("2 incidents · 4 symptoms · 7 findings")
     expect(page.locator(".incident h3").first).to_contain_text(first)  # of the object that the link names
     expect(page).not_to_have_url(re.compile("focus="))
     page.goto("/go?namespace=vol-restart&kind=po&name=ring-steady-0")

@@ -119,12 +119,14 @@ def test_an_incident_that_happened_before_and_after_the_view_is_in_it_if_the_ser
           const { IncidentsList } = await import("/static/dashboard/js/state/incidentsList.js");
           const one = (id, start, end, times) => ({ id, start, end, times, severity: "error", findings: 1 });
           const all = [one("around", 0, 90, [0, 80]), one("within", 0, 90, [0, 45, 80]), one("long", 0, 90, [0])];
+          const symptoms = [{ start: 0, end: 30 }, { start: 60, end: 90 }], apart = one("apart", 0, 90, [0, 60]);
+          all.push({ ...apart, symptoms, symptoms_total: 2 });
           const asked = [];
           const page = { next: null, order: "time", acknowledged: 0, silenced: 0 };
           const list = new IncidentsList({
             async incidents({ start, end }) {
               if (start !== undefined) asked.push([start, end]);
-              const incidents = start === undefined ? all : all.slice(1);
+              const incidents = start === undefined ? all : all.slice(1, 3);
               return { ...page, incidents, total: incidents.length, findings: incidents.length };
             },
           });
@@ -136,13 +138,19 @@ def test_an_incident_that_happened_before_and_after_the_view_is_in_it_if_the_ser
           await list.look(view);
           shown.push(inside(view), inside({ start: 70, end: 100 }), inside({ start: 91, end: 100 }));
           await list.look({ start: 70, end: 100 });
-          return { shown, asked, counts: list.divide(view).counts };
+          const counts = list.divide(view).counts;
+          all.splice(0, 3);
+          list.forget();
+          await list.load({});
+          await list.look(view);  // between its symptoms, nothing of it happened
+          shown.push(inside(view), inside({ start: 20, end: 50 }));
+          return { shown, asked, counts };
         }"""
     )
     assert found == {
-        "shown": ["within", "long within", "around long within", ""],
+        "shown": ["within", "long within", "apart around long within", "", "", "apart"],
         "asked": [[40, 50]],  # only once, and only where what is loaded does not tell
-        "counts": {"incidents": 2, "findings": 2},
+        "counts": {"incidents": 2, "symptoms": 2, "findings": 2},
     }
 
 

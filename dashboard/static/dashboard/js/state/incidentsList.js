@@ -2,7 +2,7 @@
 // the DOM.
 
 import { ORDERS, counted, earliest, symptomsOf } from "./ordering.js";
-import { happensIn, inRange } from "./ranges.js";
+import { happensIn, mayHappenIn } from "./ranges.js";
 import { Rows } from "./rows.js";
 import { narrowing } from "./store.js";
 import { MINUTE } from "./time.js";
@@ -146,7 +146,7 @@ export class IncidentsList {
   /** Loads the incidents of a range if the loaded ones do not tell which these are. Resolves with whether something was loaded. */
   async look({ start, end }) {
     const range = { start: Math.max(0, Math.round(start)), end: Math.max(0, Math.round(end)) };
-    if (!this.#filter || !(this.more || this.incidents.some((incident) => inRange(incident, range) && !happensIn(incident, range)))) return false;
+    if (!this.#filter || !(this.more || this.incidents.some((incident) => mayHappenIn(incident, range) && !happensIn(incident, range)))) return false;
     const looked = JSON.stringify([range, this.#filter]);
     if (looked === this.#looked) return false;
     this.#looked = looked;
@@ -168,7 +168,7 @@ export class IncidentsList {
    */
   divide(range) {
     const named = ({ id }) => this.#seen?.ids.has(id) || this.#guests.has(id);
-    const inside = this.incidents.filter((incident) => inRange(incident, range) && (happensIn(incident, range) || named(incident)));
+    const inside = this.incidents.filter((incident) => happensIn(incident, range) || (mayHappenIn(incident, range) && named(incident)));
     const outside = this.incidents.filter((incident) => !inside.includes(incident));
     return { inside, outside, counts: (this.more && this.#seen?.counts) || counted(inside.filter(({ id }) => !this.#guests.has(id))) };
   }

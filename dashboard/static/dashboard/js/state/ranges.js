@@ -22,9 +22,15 @@ export function rangeAround(group, incident, axis = "time") {
 /** Returns whether something with a start and an end (µs) overlaps a range. */
 export const inRange = ({ start, end }, range) => start <= range.end && end >= range.start;
 
-/** Returns whether it is certain, from what the list knows, that an incident has an occurrence in a range that it overlaps. */
-export const happensIn = ({ start, end, times }, range) =>
-  start >= range.start || end <= range.end || times.some((time) => time >= range.start && time <= range.end);
+/** Returns what has all occurrences of an incident, each with a start and an end (µs): its symptoms if the list has them all, else itself. */
+const partsOf = (incident) => (incident.symptoms?.length && incident.symptoms.length === incident.symptoms_total ? incident.symptoms : [incident]);
+
+/** Returns whether an incident may have an occurrence in a range. */
+export const mayHappenIn = (incident, range) => partsOf(incident).some((part) => inRange(part, range));
+
+/** Returns whether it is certain, from what the list knows, that an incident has an occurrence in a range. */
+export const happensIn = (incident, range) =>
+  partsOf(incident).some((part) => inRange(part, range) && (part.start >= range.start || part.end <= range.end)) || incident.times.some((time) => time >= range.start && time <= range.end);
 
 /** Returns the range of this width (µs) at the end of a live source, with some space after the end. */
 export function latest({ last }, width) {

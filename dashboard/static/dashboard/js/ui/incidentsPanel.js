@@ -105,11 +105,11 @@ export class IncidentsPanel {
   }
 
   /** Returns the row of an incident. A row with the same content is kept, with the user's selection and focus in it. */
-  #item(incident, { number, open, shown, options }) {
+  #item(incident, { open, shown, options }) {
     const from = [zone(), incident, open, ...(open ? [shown?.groups, shown?.groups.length, shown?.more, options.selected, options.alone, options.held.join(), this.#wordsOf(options.births)] : [])];
     const old = this.#items.get(incident.id);
     if (old && old.from.length === from.length && from.every((part, i) => part === old.from[i])) return old.item;
-    const item = row(incident, { number, open, shown, options });
+    const item = row(incident, { open, shown, options });
     this.#items.set(incident.id, { from, item });
     return item;
   }

@@ -11,7 +11,7 @@ from tests.browser.looking import CONNECTED, TIMELINE, becomes, fits, happens, r
 
 FOLLOWING = "Following live"
 SERVICE = '#labels [data-lane="Service/vol-restart/ring"]'
-NAMES = "(rows) => rows.map((row) => [row.dataset.incident, row.querySelector('.number').textContent])"
+NAMES = "(rows) => rows.map((row) => [row.dataset.incident, row.querySelector('.incident-name').textContent])"
 LISTED = """(title) => {
   window.arrived = window.listed = null;
   const list = document.getElementById("finding-list");

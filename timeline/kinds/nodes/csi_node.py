@@ -48,7 +48,7 @@ def _marks(before: CSINodeFacts, after: CSINodeFacts) -> Iterable[Mark]:
 KIND = Kind(
     "storage.k8s.io",
     "CSINode",
-    "csinode",
+    "csi",
     "Cluster",
     CSINodeShape,
     CSINodeFacts,

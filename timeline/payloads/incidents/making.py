@@ -210,7 +210,7 @@ def incidents_of(parts: Iterable[Part], rules: Iterable[Rule], places: Places) -
 def gravity(each: Incident) -> tuple[object, ...]:
     """Return by what incidents are sorted: the gravest first, of equally grave ones those with more harm, then in order
     of time."""
-    return *harm(each.gravest).gravity, -sum(one.excess for one in each.symptoms), each.first, each.id
+    return rank(each.worst.severity), -sum(one.excess for one in each.symptoms), each.first, each.id
 
 
 def harm(each: Symptom) -> Harm:

@@ -50,6 +50,8 @@ DOWNLOADED = {"audit_export", "incident_picture", "report", "revision_json", "me
 ELSEWHERE = {
     *("access", "take_role", "login", "second_factor", "second_factor_code", "oidc", "oidc_callback"),
     *("password", "sessions", "own_tokens", "cluster", "log_store", "undo-deletion"),
+    "change_symptom",  # which only leads back to the incident
+    "silence_many",  # which a button opens; a test below
 }
 
 
@@ -198,6 +200,19 @@ def test_what_is_done_with_names_of_recordings_and_files_runs_nothing(
     choose(page, path)
     expect(page.get_by_role("alert")).to_be_visible()
     expect(page.locator(".upload")).to_contain_text(path.name)
+    check(page)
+
+
+def test_silencing_several_incidents_runs_nothing(page: Page, arrive: Arrive, planted: str) -> None:
+    arrive(f"{planted}incidents/")
+    for each in page.locator("input[name='incident']").all():
+        each.check()
+    page.get_by_role("button", name="Silence…").click()
+    expect(page).to_have_url(re.compile("/silences/many$"))
+    expect(page.locator("body")).to_contain_text("<script>ran(2)")
+    page.evaluate(OPENED)
+    readable_at_any_width(page)
+    assert complaints_of_axe(page) == []
     check(page)
 
 

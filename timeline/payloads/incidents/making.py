@@ -26,6 +26,7 @@ from timeline.payloads.findings import (
 )
 from timeline.payloads.incidents import advice, ranges
 from timeline.payloads.incidents import symptoms as of_symptoms
+from timeline.payloads.incidents.occurrences import rank
 from timeline.payloads.incidents.symptoms import Part, Symptom, anchor_payload, symptoms_of
 from timeline.payloads.incidents.titles import Harm, end, harms_of, root_of, title
 

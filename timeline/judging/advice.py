@@ -58,9 +58,15 @@ def ordered(advice: Iterable[str]) -> tuple[str, ...]:
 
 def kubectl(namespace: str, words: str, *names: str) -> str:
     """Return a kubectl command in backticks. Each `{}` in `words` is replaced by one of `names`, quoted for the shell.
-    `namespace` is "" for cluster-scoped objects."""
-    quoted = words.format(*map(shlex.quote, names)) if names else words
-    return f"`kubectl {f'-n {shlex.quote(namespace)} ' if namespace else ''}{quoted}`"
+    `namespace` is "" for cluster-scoped objects. Names and kinds of recordings belong into `names`: nobody has checked
+    that they are no shell commands."""
+    command = words.format(*map(quoted, names)) if names else words
+    return f"`kubectl {f'-n {quoted(namespace)} ' if namespace else ''}{command}`"
+
+
+def quoted(name: str) -> str:
+    """Return a name as one word for the shell, which is no option of a command and can stand between backticks."""
+    return shlex.quote(re.sub("^-|`", "?", name))
 
 
 def resource(ref: ObjectRef) -> str:

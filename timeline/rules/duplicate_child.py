@@ -149,13 +149,13 @@ def _twice(owner: Track, world: World) -> Iterator[Finding]:
         affects=tuple(each.deleted[0].ref for each in found)[:MOST],
         count=len(found),
         advice=(
-            f"Look: {kubectl(ref.namespace, f'get {resource} -w')}, and the log of {twin.actor.component}: did two of "
+            f"Look: {kubectl(ref.namespace, 'get {} -w', resource)}, and the log of {twin.actor.component}: did two of "
             "its replicas act at a time, or had it not seen what it had created?",
             *restart(twin.actor),
             "Clean: see what the surplus object did while it was there, and undo what was done twice.",
             "Prevent: let the controller create objects by a name that follows from their role, so that a second "
             "creation is refused, or wait until its cache has the first one.",
-            f"Verify: {kubectl(ref.namespace, f'get {resource} -w')} shows one object for each role.",
+            f"Verify: {kubectl(ref.namespace, 'get {} -w', resource)} shows one object for each role.",
         ),
     )
 

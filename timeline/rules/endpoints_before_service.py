@@ -155,7 +155,7 @@ def _early(endpoints: Track, name: Name, world: World) -> Case | None:
     advice = (
         f"Look: has the Service an address, and can it be reached? {about('get', service.ref)}",
         "Clean: touch them, so that whoever dropped them looks again: "
-        f"{kubectl(ref.namespace, f'annotate {kind.lower()} {{}} looked-at=again --overwrite', ref.name)}.",
+        f"{kubectl(ref.namespace, 'annotate {} {} looked-at=again --overwrite', kind.lower(), ref.name)}.",
         "Prevent: create the Service first. kube-vip looks again by itself from v0.9.1 on.",
         f"Verify: {kubectl(ref.namespace, 'get service,endpointslices')} shows them together, and the "
         "Service can be reached.",

@@ -221,11 +221,11 @@ def _proof(user: Track, name: Name, missing: Missing, events: Sequence[tuple[Tra
 def _advice(user: Track, name: Name) -> tuple[str, ...]:
     what = f"{name.kind} {name.name}"
     yours = f"{user.ref.kind} {user.ref.name}"
-    see = f"Verify: {kubectl(name.namespace, f'get {name.kind.lower()} {{}}', name.name)} shows it."
     kind = name.kind.lower()
+    see = f"Verify: {kubectl(name.namespace, 'get {} {}', kind, name.name)} shows it."
     tonight = (
         f"Look: does {yours} still wait, as {about('describe', user.ref)} tells? Is there one under another name, as "
-        f"{kubectl(name.namespace, f'get {kind}')} lists them?",
+        f"{kubectl(name.namespace, 'get {}', kind)} lists them?",
         f"Clean: create {what} if it is still missing; {yours} then goes on by itself.",
     )
     if user.ref.kind != "Pod":

@@ -80,10 +80,10 @@ def judge(configuration: Track, world: World) -> Iterator[Finding]:
             measured=longest(found),
             advice=(
                 "Look: which authority does the configuration trust? "
-                + kubectl("", f"get {resource} {{}} -o jsonpath={{}}", ref.name, "{.webhooks[*].clientConfig.caBundle}")
+                + kubectl("", "get {} {} -o jsonpath={}", resource, ref.name, "{.webhooks[*].clientConfig.caBundle}")
                 + ", and who writes it: cert-manager's cainjector, or the webhook itself?",
                 "Stop: restart what writes the caBundle, or write it by hand: "
-                f"{kubectl('', f'edit {resource} {{}}', ref.name)}.",
+                f"{kubectl('', 'edit {} {}', resource, ref.name)}.",
                 "Prevent: keep the old authority in the caBundle until every Pod has a certificate of the new one.",
                 "Verify: a write that it guards succeeds: `kubectl create --dry-run=server -f FILE`.",
             ),

@@ -80,7 +80,7 @@ def judge(configuration: Track, world: World) -> Iterator[Finding]:
                 + kubectl(each.service.namespace, "get endpointslices -l kubernetes.io/service-name={}", name)
                 + ", and the Pods behind it: why are they not ready?",
                 "Stop: if the Pods cannot start because the webhook refuses what they need, let it refuse nothing for "
-                f"now: {kubectl('', f'delete {ref.kind.lower()} {{}}', ref.name)}. Its controller or chart creates it "
+                f"now: {kubectl('', 'delete {} {}', ref.kind.lower(), ref.name)}. Its controller or chart creates it "
                 "again.",
                 "Prevent: create the configuration after the Deployment is available, and leave the namespace of the "
                 "webhook out of its `namespaceSelector`.",

@@ -116,7 +116,7 @@ def _finding(
     why_gone = f", which {gone.program} used to take away before it was removed" if gone else ""
     known = gone or remover
     workload_ref = known.workload.ref if known and known.workload else None
-    resource = ref.kind.lower() if qualified(ref.group, ref.kind) == ref.kind else f"{ref.kind.lower()}.{ref.group}"
+    resource = qualified(ref.group, ref.kind).lower()
     once = occurrence(
         *sorted(proof, key=lambda each: each.moment.at),
         headline=f"the deletion of {{subjects}} waits for {whose}{why_gone}",
@@ -138,11 +138,11 @@ def _finding(
         occurrences=(once,),
         measured=once,
         advice=(
-            f"Look: {kubectl(ref.namespace, f'get {resource} {{}} -o yaml', ref.name)}: what does the finalizer stand "
+            f"Look: {kubectl(ref.namespace, 'get {} {} -o yaml', resource, ref.name)}: what does the finalizer stand "
             "for, and has that been cleaned up?",
             f"Clean: bring back {_words(known)}, and let it clean up.",
             "Clean: only if what the finalizer stands for is gone, take it away by hand: "
-            + kubectl(ref.namespace, f"patch {resource} {{}} --type=merge -p {{}}", ref.name, _WITHOUT)
+            + kubectl(ref.namespace, "patch {} {} --type=merge -p {}", resource, ref.name, _WITHOUT)
             + "."
             if not _is_namespace(track)
             else "Clean: the objects in the Namespace that have the finalizer, not the Namespace itself: "
@@ -150,7 +150,7 @@ def _finding(
             + " names them.",
             "Prevent: delete the objects first, wait until they are gone, and only then what takes their finalizers "
             "away.",
-            f"Verify: {kubectl(ref.namespace, f'get {resource} {{}}', ref.name)} says that it is not found.",
+            f"Verify: {kubectl(ref.namespace, 'get {} {}', resource, ref.name)} says that it is not found.",
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Writes that undo each other again and again, each of which has an effect.
+"""Writes that undo each other again and again, each with an effect.
 
 ## What it sees
 
@@ -101,11 +101,11 @@ def _finding(owner: Track, loop: list[Round], done: str, undone: str, words: str
         occurrences=(once,),
         count=len(loop),
         advice=(
-            f"Look: {kubectl(ref.namespace, f'get {resource} -w')}, and the logs of the programs that the proof names.",
+            f"Look: {kubectl(ref.namespace, 'get {} -w', resource)}, and the logs of the programs in the proof.",
             "Stop: if one of the two runs in the cluster, scale it down until both agree: "
             "`kubectl scale --replicas=0 -n NAMESPACE deployment/NAME`.",
             "Prevent: decide which of the two owns the object, and scale the other one down or let it leave the object "
             "alone.",
-            f"Verify: {kubectl(ref.namespace, f'get {resource} -w')} shows that nothing changes any more.",
+            f"Verify: {kubectl(ref.namespace, 'get {} -w', resource)} shows that nothing changes any more.",
         ),
     )

@@ -96,7 +96,7 @@ def judge(owner: Track, world: World) -> Iterator[Finding]:
             "Clean: take the wrong ownerReferences away from what is left, so that it is not deleted, too.",
             "Create the deleted objects again.",
             "Prevent: let an object name only owners in its own namespace, or owners that are in none.",
-            f"Verify: {kubectl(first.ref.namespace, f'get {first.ref.kind.lower()}')} shows that they stay.",
+            f"Verify: {kubectl(first.ref.namespace, 'get {}', first.ref.kind.lower())} shows that they stay.",
         ),
     )
 

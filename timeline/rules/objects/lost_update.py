@@ -75,7 +75,7 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
     if not found:
         return
     ref, loss = track.ref, found[0]
-    resource = ref.kind.lower() if qualified(ref.group, ref.kind) == ref.kind else f"{ref.kind.lower()}.{ref.group}"
+    resource = qualified(ref.group, ref.kind).lower()
     yield Finding(
         rule="lost-update",
         subject=ref,
@@ -85,11 +85,11 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
         occurrences=tuple(_occurrence(track, each) for each in found),
         count=sum(len(each.elements) for each in found),
         advice=(
-            f"Look: {kubectl(ref.namespace, f'get {resource} {{}} -o yaml --show-managed-fields', ref.name)}: is "
+            f"Look: {kubectl(ref.namespace, 'get {} {} -o yaml --show-managed-fields', resource, ref.name)}: is "
             f"{_named(loss)} there again?",
             f"Clean: let {_who(loss.added)} add it again; restart it if it does not do so by itself.",
             f"Prevent: let {_who(loss.replaced)} name the resourceVersion that it read, or use server-side apply.",
-            f"Verify: {kubectl(ref.namespace, f'get {resource} {{}} -w', ref.name)} shows that the list stays whole.",
+            f"Verify: {kubectl(ref.namespace, 'get {} {} -w', resource, ref.name)} shows that the list stays whole.",
         ),
     )
 

@@ -1,4 +1,4 @@
-"""A gang of Pods of which only a part was bound.
+"""Only some Pods of a gang were bound.
 
 ## What it sees
 
@@ -96,7 +96,7 @@ def judge(group: Track, world: World) -> Iterator[Finding]:
             f"Look: {kubectl(ref.namespace, 'describe podgroup.scheduling.volcano.sh {}', ref.name)}, and the log of "
             "the scheduler.",
             "Stop: delete the Pods that are bound, so that their nodes are free for a whole gang: "
-            + kubectl(ref.namespace, f"delete pods{' {}' * len(named)}", *named)
+            + kubectl(ref.namespace, "delete pods" + " {}" * len(named), *named)
             + ".",
             "Prevent: one scheduler for all Pods of a gang, and a least number that the cluster has room for.",
             f"Verify: {kubectl(ref.namespace, 'get pods -w')} shows all of them running, or none.",

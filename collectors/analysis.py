@@ -34,7 +34,7 @@ class Analysis(NamedTuple):
     name: str
     world: World
     findings: list[Finding]
-    places: Places  # to which incidents the occurrences of all findings belong, of which `findings` may be a part
+    places: Places  # the incidents of the occurrences of all findings, also of those left out of `findings`
     skipped: list[Skipped]  # the first SKIPS_KEPT, and as many more that are not single lines
     skips: int  # the number of all skips
     entries: int

@@ -67,7 +67,7 @@ class Skipped(NamedTuple):
 
 
 class Admitted(list[T]):
-    """What the gate has let in. Only `admit` makes one."""
+    """Checked observations without credentials. Only `admit` makes one."""
 
     def used(self, refuse: Callable[[str], None]) -> "Admitted[Observation]":
         """Return the observations in it; call `refuse` with the reason of each that was skipped."""

@@ -30,7 +30,7 @@ AS_UV = {  # by a setting of pip, the variable of uv that means the same: where 
     "proxy": "ALL_PROXY",
     "trusted-host": "UV_INSECURE_HOST",
 }
-# Of these packages, the processes import little or nothing.
+# The processes import little or nothing from these packages, so compiling them would cost more than it saves.
 UNCOMPILED = r"/(kubernetes|plotly|narwhals|aiohttp|prompt_toolkit|wcwidth|socialaccount/providers|contrib/gis|tests?)/"
 CODE = "import sys; from dashboard.cli.__main__ import main; sys.argv[0] = 'causeline'; sys.exit(main())"
 

@@ -86,7 +86,7 @@ class Shown:
 
 
 def joined(before: Mapping[str, Any], incident: str, now: datetime) -> Message:
-    """Return the message that an incident, of which `before` was sent last, is part of another one now."""
+    """Return the message that an incident is part of another one now. `before` is the last message sent about it."""
     sent = replace(from_json(before), key=uuid.uuid4().hex, change="over", when=_JOINED, joined=incident)
     return replace(sent, was="", again=False, ended=now)
 

@@ -166,7 +166,7 @@ def _message(text: str) -> dict[str, str]:
 
 
 def _text(text: str) -> str:
-    """Return a text of which no part is a placeholder or a link for a reader of SARIF, without control characters."""
+    """Return a text without control characters, in which a reader of SARIF finds no placeholders and no links."""
     lines = map(plain, text.split("\n"))
     return "\n".join(lines).replace("{", "{{").replace("}", "}}").replace("](", "] (")
 

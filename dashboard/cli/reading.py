@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def reading() -> Iterator[Progress]:
-    """Take the thresholds and the redaction of the environment, and yield what shows how much was read.
+    """Set thresholds and redaction as the environment says, and yield the line that shows how much was read.
 
     Ends the command with 2, and the reason, where a recording or a setting cannot be used, and with 130 after Ctrl-C.
     """
@@ -55,7 +55,7 @@ def print_json(document: Any) -> None:
 
 
 def leave(status: int) -> NoReturn:
-    """End the process at once. Freeing a large world would take a tenth of the whole time."""
+    """End the process without freeing its memory, which would take a tenth of the time of a large recording."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

@@ -72,8 +72,7 @@ def _show_incident(incident: Incident, analysis: Analysis, findings: Mapping[str
 
 
 def _show_symptoms(incident: Incident, terminal: Terminal) -> None:
-    """Print the first symptoms of an incident that has several, the gravest first, and how many of which rules
-    follow."""
+    """Print the first symptoms of an incident that has several, the gravest first, and count the others by rule."""
     if len(incident.symptoms) == 1:
         return
     for each in incident.symptoms[:_SYMPTOMS]:

@@ -214,7 +214,7 @@ def provable(links: Iterable[LinkPayload]) -> list[dict[str, Any]]:
 
 
 def joined(links: Iterable[LinkPayload]) -> list[tuple[str, str]]:
-    """Return the answers to what can be joined to one cause, each with the sorts of links of which it holds."""
+    """Return each answer to whether links can be found, with the sorts of links that it is about."""
     titles: dict[str, list[str]] = {}
     for each in links:
         titles.setdefault(each["answer"], []).append(each["title"][:1].lower() + each["title"][1:])

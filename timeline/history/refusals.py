@@ -1,4 +1,4 @@
-"""Find out what refused a request, so that the refused requests of one webhook, budget or quota are found together.
+"""Find what refused a request, so that the refused requests of one webhook, budget or quota are found together.
 
 The API server says it in the message of the refusal, in words that have stood for many versions. It is pure.
 """

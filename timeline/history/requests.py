@@ -34,7 +34,7 @@ class Requests:
         """`corrected` returns a request with the offset of its file's clock subtracted from its times."""
         self._corrected = corrected
         self._known = RequestStore(spilling)
-        self._refused = RequestStore(spilling)  # those of `_known` of which it is known what refused them, by that
+        self._refused = RequestStore(spilling)  # those of `_known` whose refuser is known, by its name
         self._sorted: dict[Name, list[Request]] = {}  # the answers of `about` that still hold
         self._by_uid: dict[Name, dict[str, list[Request]]] = {}  # the same requests by the UID that they name
         # The last answer of `of` that was put together: the rules ask about one object, one after the other.

@@ -36,7 +36,7 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     images: tuple[tuple[str, str], ...] = ()  # the name and the image of each container
     revision: str = ""  # of its owner's template: the label controller-revision-hash
     refused: str = ""  # why it failed, if its status gives one reason for all of it, such as "OutOfcpu"
-    tolerates: tuple[str, ...] = ()  # keys of taints of which it tolerates that they keep Pods away; "*" for all
+    tolerates: tuple[str, ...] = ()  # keys of the taints that do not keep it away from a node; "*" for all
     needs: tuple[Reference, ...] = ()  # the ConfigMaps, Secrets, claims and other objects without which it cannot run
 
     @property

@@ -11,8 +11,8 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.alerting import messages
 from dashboard.alerting.messages import Known, Message, from_json, to_json
-from dashboard.alerting.messages import Symptom as Told
 from dashboard.alerting.routing import Notification
 from dashboard.alerting.texts import subject, texts
 from dashboard.alerting.wording import Shown
@@ -59,7 +59,7 @@ class Tags(HTMLParser):
 
 
 def hostile(words: str) -> Message:
-    told = tuple(Told("1", "error", words) for _ in range(2))
+    symptoms = tuple(messages.Symptom("1", "error", words) for _ in range(2))
     names: dict[str, Any] = {
         "title": words,
         "source": words,
@@ -67,7 +67,7 @@ def hostile(words: str) -> Message:
         "owner": words,
         "advice": f"Stop: {words}",
     }
-    return replace(MESSAGE, cause=words, effect=words, when=words, symptoms=told, symptoms_total=2, **names)
+    return replace(MESSAGE, cause=words, effect=words, when=words, symptoms=symptoms, symptoms_total=2, **names)
 
 
 def test_the_plain_text_says_what_where_when_why_and_links() -> None:
@@ -84,8 +84,8 @@ def test_the_plain_text_says_what_where_when_why_and_links() -> None:
 
 def test_an_incident_of_several_symptoms_says_the_gravest_and_what_to_do_first() -> None:
     severities = ("warning", "error", "error", "error")
-    told = tuple(Told(str(at), each, f"Job {at} has too many") for at, each in enumerate(severities))
-    message = replace(MESSAGE, symptoms=told, symptoms_total=13, advice="Stop: `kubectl delete pod old` ends it.")
+    symptoms = tuple(messages.Symptom(str(at), each, f"Job {at} has too many") for at, each in enumerate(severities))
+    message = replace(MESSAGE, symptoms=symptoms, symptoms_total=13, advice="Stop: `kubectl delete pod old` ends it.")
     assert texts([message]).text.splitlines()[4:-1] == [
         "warning: Job 0 has too many",
         "error: Job 1 has too many",
@@ -95,7 +95,7 @@ def test_an_incident_of_several_symptoms_says_the_gravest_and_what_to_do_first()
     ]
     assert "**error:** Job 1 has too many" in texts([message]).markdown
     assert "<b>Stop:</b> `kubectl delete pod old` ends it." in texts([message]).html
-    alone = replace(message, symptoms=told[:1], symptoms_total=1)
+    alone = replace(message, symptoms=symptoms[:1], symptoms_total=1)
     assert "too many" not in texts([alone]).text  # the title says it
     kept = replace(message, known=Known("https://other", (1, "a"), "r", "n", "o"), incident=(2, "b"))
     assert from_json(json.loads(json.dumps(to_json(kept)))) == kept

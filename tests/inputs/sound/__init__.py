@@ -1,1 +1,1 @@
-"""A day on which every order that a rule knows is kept, as the audit log of a small API server in memory."""
+"""Write the audit log of a day on which every order that rules know is kept, as a small API server in memory would."""

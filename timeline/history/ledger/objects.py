@@ -57,7 +57,7 @@ class Objects:
         return self._by_name.get(name, [])
 
     def take_kind(self, kind: GroupKind) -> list[ObjectEntries]:
-        """Remove all objects of a kind, and return them."""
+        """Remove all objects of a kind from this collection, and return them."""
         keys = [key for key, each in self._by_key.items() if each.name[:2] == kind]
         return [known for key in keys if (known := self.remove(key))]
 

@@ -18,7 +18,7 @@ CREATORS = ("Job", "ReplicaSet", "StatefulSet", "DaemonSet")
 USUAL = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Pod", "Service", "ConfigMap", "Node")
 """The kinds whose changes a source of a busy cluster shows, for rules that judge objects of all kinds."""
 SELDOM_OWN = ("Pod", "Job", "Job.batch.volcano.sh", "Event", "EndpointSlice", "Endpoints", "Lease", "Secret")
-"""Kinds of which there are many objects, and which own none, or only what other rules judge."""
+"""Kinds with many objects that own nothing, or only what other rules judge."""
 _VERBS = {  # the verbs of an audit policy that log a line
     Verb.STATE: ("create", "update", "patch"),
     Verb.CREATE: ("create",),

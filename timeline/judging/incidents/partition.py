@@ -26,7 +26,7 @@ SHARED_WRITE = LinkNeeds(
         need(line(verbs="create update status delete", level=Level.METADATA)),
         need(line(verbs="delete", level=Level.METADATA), misses="deletions that findings share"),
         need(line("Service", verbs="create"), misses="Services that came too late for several objects"),
-        need(line("Pod", verbs="create"), misses="Pods of which several rules find something"),
+        need(line("Pod", verbs="create"), misses="Pods that several rules have findings about"),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Find children of one role that a controller created twice, and of which it deleted one again. It does no I/O.
+"""Find controllers that created two children of one role, and deleted one of the two again. It does no I/O.
 
 What a custom resource asks for is not known, so numbers do not show a child too many. But a controller that creates a
 second child of one role shortly after the first one, and deletes one of the two again while its owner stays as it was,

@@ -33,7 +33,7 @@ class NamespaceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
 
     phase: str = ""
     finalizers_left: tuple[str, ...] = ()  # those of objects in it, while it is being deleted
-    resources_left: tuple[str, ...] = ()  # those of which objects are in it, such as "widgets.example.com"
+    resources_left: tuple[str, ...] = ()  # those that it still has objects of, such as "widgets.example.com"
     undiscovered: bool = False  # its controller could not list all kinds, as an APIService does not answer
 
 

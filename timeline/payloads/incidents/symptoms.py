@@ -154,11 +154,6 @@ class Symptom:
         return self._parts[self._gravest[0][-1]]
 
     @property
-    def gravest_effect(self) -> int:
-        """The place of the worst effect in `Effect`."""
-        return _EFFECTS.index(Effect(self.gravest.effect))
-
-    @property
     def excess(self) -> int:
         """How often it happened, or how many objects were too many."""
         return self._excess

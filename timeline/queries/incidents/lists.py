@@ -325,7 +325,7 @@ def _payload(
 
 
 def _title(root: str, heard: list[Symptom]) -> str:
-    """Return the title of an incident of which silences leave these symptoms."""
+    """Return the title that an incident has without its silenced symptoms. `heard` are the others."""
     harms = [
         Harm(
             each.rule,

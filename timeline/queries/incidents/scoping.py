@@ -159,8 +159,8 @@ def _first_rows(source: Source, incidents: list[str], findings: int, rows: int) 
 
 
 def _of_several(source: Source, incidents: list[str]) -> Iterable[tuple[list[str], list[str]]]:
-    """Yield of each finding that belongs to several incidents, one of which is among these, the incident and the row of
-    each occurrence."""
+    """Yield the incident and the row of each occurrence, for each finding that belongs to several incidents and also to
+    one of these."""
     found = Finding.objects.filter(source=source, incidents__overlap=incidents, withdrawn=False)
     for places, groups in found.values_list("incidents", _Groups("occurrences")):
         yield places or [], orjson.loads(groups)
@@ -221,7 +221,6 @@ def _matching(
 
 
 def _identities(symptoms: list[str]) -> set[str]:
-    """Return the identities of symptoms, of each of which rule and anchor are given; an older version has stored no
-    anchor."""
+    """Return the identities of symptoms that are given as rule and anchor; an older version has stored no anchor."""
     named = (each.split(_BETWEEN) for each in symptoms)
     return {identity(rule, Name(*anchor)) for rule, *anchor in named if anchor}

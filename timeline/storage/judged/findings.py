@@ -119,7 +119,7 @@ def move(source: models.Source, places: Places) -> None:
 
 
 def in_incidents(places: Sequence[str]) -> tuple[str, list[str] | None]:
-    """Return the columns `incident` and `incidents` of a finding, of which these are the incidents by occurrence."""
+    """Return the columns `incident` and `incidents` of a finding from the incident of each occurrence."""
     return (places[0] if places else ""), (list(places) if len(set(places)) > 1 else None)
 
 

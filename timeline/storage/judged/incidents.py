@@ -106,7 +106,7 @@ def store(
         about = [each.namespaces for each in found if each.id in changed]
         about += [row.namespaces for row in before.values() if row.identity in changed or row.identity in gone]
         notify.notify(source=source.pk, incidents=len(changed) + len(gone), namespaces=_union(about))
-    return sorted(changed), gone
+    return changed, gone
 
 
 def announce(source_id: int, identities: Collection[str]) -> None:

@@ -206,7 +206,7 @@ class _Kept:
         return sum(len(each.times) for each in self._symptoms.values())
 
     def put(self, part: Part, places: Collection[str]) -> None:
-        """Add a finding of which some occurrences belong to this incident, or replace it."""
+        """Add a finding that has occurrences in this incident, or replace it."""
         self.remove(part.id)
         numbers = [number for number, place in enumerate(places) if place == self._identity]
         self.parts[part.id] = part

@@ -16,6 +16,7 @@ from timeline.core.entries import ObjectRef
 STEPS = ("Look", "Stop", "Clean", "Prevent", "Verify")
 _STEP = re.compile(rf"({'|'.join(STEPS)}): ")
 _COMMAND = re.compile("(kubectl|vcctl|watch|echo) ")
+_NO_WORD = re.compile("^-|`")
 _ACCOUNT = "system:serviceaccount:"
 
 
@@ -66,7 +67,7 @@ def kubectl(namespace: str, words: str, *names: str) -> str:
 
 def quoted(name: str) -> str:
     """Return a name as one word for the shell, which is no option of a command and can stand between backticks."""
-    return shlex.quote(re.sub("^-|`", "?", name))
+    return shlex.quote(_NO_WORD.sub("?", name))
 
 
 def resource(ref: ObjectRef) -> str:

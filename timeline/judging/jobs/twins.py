@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from timeline.core.actors import Actor, actor_of
@@ -71,19 +72,22 @@ def _of_role(role: str, owner: Track, children: list[Track], close: int, within:
     """Yield the twins among children of one role, which are in the order in which they began."""
     starts, ends = sorted(each.first.at for each in children), sorted(filter(None, map(_over, children)))
     made = sorted(((each, each.created) for each in children if each.created), key=lambda pair: pair[1].at)
+    times = [each.time for _, each in made]
+    deleted = sorted((asked.at, at, asked) for at, child in enumerate(children) if (asked := _asked(child)))
     for (first, one), (second, other) in pairwise(made):
         actor = _sender(other)
-        few = sum(other.time - within < each.time <= other.time + within for _, each in made) <= _FEW
+        few = bisect_right(times, other.time + within) - bisect_right(times, other.time - within) <= _FEW
         if actor is None or actor != _sender(one) or not few or other.time - one.time > close or _gone(first, other.at):
             continue
         before = bisect_left(starts, other.at) - bisect_left(ends, other.at)
-        for child in children:
-            asked = _asked(child)
-            if asked is None or asked.at <= other.at or asked.time - other.time > within or _sender(asked) != actor:
+        since, end = (other.at, len(children)), ((other.time + within + 1, 0), 0)
+        soon = deleted[bisect_left(deleted, since) : bisect_left(deleted, end)]
+        for _, at, asked in sorted(soon, key=itemgetter(1)):
+            if _sender(asked) != actor:
                 continue
             left = bisect_right(starts, asked.at) - bisect_right(ends, asked.at)
             if left == before and _stays(owner, one, asked, world) and not _replaced(starts, asked, within):
-                yield Twin(role, (first, one), (second, other), (child, asked), actor)
+                yield Twin(role, (first, one), (second, other), (children[at], asked), actor)
                 break
 
 

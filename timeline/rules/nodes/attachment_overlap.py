@@ -27,6 +27,7 @@ of them is missing.
 Find out why the first attachment did not end before the second one was made.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -114,12 +115,15 @@ def _overlaps(volume: Track, world: World) -> Iterator[_Overlap]:
     """Yield the times in which a volume was attached to one node, and attached to another one or to be attached."""
     attachments = [each for each in world.referrers(volume.name) if each.ref.kind == "VolumeAttachment"]
     attachments.sort(key=lambda each: (each.first.at, each.key))
-    held = {each.key: [*spans(each, world.last, _is_attached)] for each in attachments}
-    for one in attachments:
-        for first in held[one.key]:
-            for other in attachments:
-                if other is not one and other.value("node") != one.value("node"):
-                    yield from _of_pair(first, other, held[other.key], world)
+    held = [[*spans(each, world.last, _is_attached)] for each in attachments]
+    begun = [(each.first.time, at) for at, each in enumerate(attachments)]
+    begun = sorted([*begun, *((span.since.time, at) for at, found in enumerate(held) for span in found)])
+    for one, found in zip(attachments, held, strict=True):
+        for first in found:
+            during = begun[bisect_left(begun, (first.since.time, 0)) : bisect_left(begun, (first.until + 1, 0))]
+            for at in sorted({at for _, at in during}):
+                if attachments[at].value("node") != one.value("node"):
+                    yield from _of_pair(first, attachments[at], held[at], world)
 
 
 def _is_attached(facts: object) -> bool:

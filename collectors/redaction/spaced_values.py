@@ -116,7 +116,7 @@ def _of_directive(text: str, match: re.Match[str]) -> Span | None:
 
 
 _MENTION = re.compile(NAME + r"(?=[\"'`)\]|*]{0,4}[ \t\0(\[])")
-_WORD = re.compile(r"(?<![\w./:+-])[\w!#$%^&*+=~-]{8,128}+(?![\w/:@]|\.\w)")
+_WORD = re.compile(r"(?<![\w./:+-])[\wA-Za-z0-9!#$%^&*+=~-]{8,128}+(?![\w/:@]|\.\w)")
 _EASTERN = r"\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # letters of Thai, Chinese, Japanese and Korean
 _GLUED = re.compile(
     rf"(?<![{_EASTERN}])([{_EASTERN}]{{2,30}}+)[ \t:\]\"']{{0,4}}([\w!#-&*-.=?@^~+-]{{6,128}}+)", re.ASCII

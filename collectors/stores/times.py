@@ -5,7 +5,7 @@ import re
 from timeline.core import times
 from timeline.core.entries import moment
 
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}+)\d*+)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
 
 
 def nanoseconds(text: str) -> int:

@@ -73,10 +73,10 @@ def _on_nodes(nodes: int, facts: Any) -> bool:
     return bool(nodes) and facts.placement == nodes
 
 
-def surely_unchanged(piece: Track, since: int, until: int, world: World) -> bool:
-    """Return whether surely no write of an EndpointSlice is missing between two drawn times.
+def surely_unchanged(track: Track, since: int, until: int, world: World) -> bool:
+    """Return whether surely no write of an object is missing between two drawn times.
 
     A watch is assumed to have continued after its last change.
     """
-    watched = piece.last.clock is Clock.OBJECT or world.seen[piece.ref.group, piece.ref.kind].watched
-    return world.gapless(piece, since, min(until, piece.last.time) if watched else until)
+    watched = track.last.clock is Clock.OBJECT or world.seen[track.ref.group, track.ref.kind].watched
+    return world.gapless(track, since, min(until, track.last.time) if watched else until)

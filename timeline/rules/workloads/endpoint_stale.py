@@ -28,7 +28,7 @@ Look at the controller of EndpointSlices: its queue, and its copy of the Pods.
 
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from timeline.history.lifelines import Moment, Name, Track
@@ -93,21 +93,20 @@ def _stale(pod: Track, piece: Track, world: World) -> Iterator[_Stale]:
     """Yield the changes of a Pod's readiness that an EndpointSlice did not follow in time."""
     changes = [after for before, after in pairwise(pod.moments) if before.facts.ready != after.facts.ready]
     for at, changed in enumerate(changes):
-        known = [each for each in piece.moments if each.at <= changed.at]
-        if not known or _says(known[-1], pod) is not (not changed.facts.ready):
+        count, was = piece.count_until(changed.at), not changed.facts.ready
+        if not count or _says(known := piece.moments[count - 1], pod) is not was:
             continue
-        later = (each for each in piece.moments if each.at > changed.at)
-        followed = next((each for each in later if _says(each, pod) is not _says(known[-1], pod)), None)
+        followed = next((each for each in islice(piece.moments, count, None) if _says(each, pod) is not was), None)
         ends = [changes[at + 1].time] if at + 1 < len(changes) else []
         over = next((each.time for each in pod.moments if each.facts.terminal or each.facts.deleting), None)
         ends += [each for each in (over, pod.asked_to_end, piece.asked_to_end) if each is not None]
         end = min([followed.time if followed else world.no_later(changed.time + 10 * WAIT.microseconds), *ends])
-        verdict = order_of(known[-1], changed)
+        verdict = order_of(known, changed)
         if verdict is None or end - changed.time < WAIT.microseconds:
             continue
-        if surely_unchanged(pod, changed.time, end, world) and surely_unchanged(piece, known[-1].time, end, world):
+        if surely_unchanged(pod, changed.time, end, world) and surely_unchanged(piece, known.time, end, world):
             then = followed if followed and followed.time == end else None
-            yield _Stale(pod, changed, piece, known[-1], then, end, verdict)
+            yield _Stale(pod, changed, piece, known, then, end, verdict)
 
 
 def _says(moment: Moment, pod: Track) -> bool | None:

@@ -66,8 +66,7 @@ class Recordings:
         wanted = IncidentFilter.model_validate(
             {name: asked[name] for name in IncidentFilter.model_fields if name in asked}
         )
-        start, end = (None if (at := asked.get(side)) is None else int(at) for side in ("start", "end"))
-        matching = [row for row in self._incidents if wanted.matches(row, start, end)]
+        matching = [row for row in self._incidents if wanted.matches(row)]
         matching.sort(key=_ORDERS[str(asked.get("order") or "time")])
         shown, following = _page(matching, asked)
         return {

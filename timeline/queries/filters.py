@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from timeline.core.actors import is_called
+from timeline.core.times import LATEST
 from timeline.judging.findings import Severity
 from timeline.payloads.findings import IncidentRowPayload, IncidentState
 from timeline.payloads.incidents.making import words
@@ -19,6 +20,7 @@ NOT_KNOWN = "?"  # as an actor: changes without a known maker
 
 Number = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Words = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00]*$")]  # PostgreSQL knows no NUL character
+Time = Annotated[int, Field(ge=0, le=LATEST)]  # microseconds since 1970
 Key = Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]*$")]  # of a finding or an incident
 
 
@@ -82,6 +84,8 @@ class IncidentFilter(ActorFilter):
     """What a list of incidents is narrowed by."""
 
     state: Literal[IncidentState, ""] = ""
+    start: Time | None = None  # those that happened at or after it; microseconds since 1970, as the next one
+    end: Time | None = None
     q: Words = ""  # words of the title, of names, or of actors; and terms, which are read as other parameters
     harmless: bool = True  # also infos without an effect; they are listed in any case if the severity is "info"
     silenced: bool = False  # also those that a silence or the baseline takes out of the lists
@@ -100,8 +104,14 @@ class IncidentFilter(ActorFilter):
             raise WrongTerm(f"{terms} can be searched in one cluster or recording, not in all of them.")
         return {**given, **found.fields, "q": found.words}
 
-    def matches(self, row: IncidentRowPayload, start: int | None = None, end: int | None = None) -> bool:
-        """Return whether an incident matches, as the database decides it, and overlaps a range (µs since 1970)."""
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.start is not None and self.end is not None and self.start > self.end:
+            raise WrongTerm("The time since which incidents are asked for lies after the time until which they are.")
+        return self
+
+    def matches(self, row: IncidentRowPayload) -> bool:
+        """Return whether an incident matches, as the database decides it for all sources."""
         named = [text for each in row["symptoms"] for text in (each["title"], each["anchor"]["name"], *each["names"])]
         text = words(row["title"], named, row["actors"])
         return (
@@ -112,8 +122,8 @@ class IncidentFilter(ActorFilter):
             and self.state in ("", row["state"])
             and (not self.actor or _is_by(row["actors"], self.actor))
             and all(word in text for word in self.q.lower().split())
-            and (start is None or row["end"] >= start)
-            and (end is None or row["start"] <= end)
+            and (self.start is None or row["end"] >= self.start)
+            and (self.end is None or row["start"] <= self.end)
         )
 
 

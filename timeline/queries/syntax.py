@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple, get_args
 
+from timeline.core import times
 from timeline.judging.findings import Severity
 from timeline.kinds import registry
 
@@ -22,6 +23,8 @@ FIELDS = {
     "node": "node",
     "image": "image",
     "is": "state",
+    "since": "start",
+    "until": "end",
 }
 STATES = {"open": "ongoing", "ongoing": "ongoing", "over": "over", "ended": "over"}  # what may follow `is:`
 _term = re.compile(rf'({"|".join(FIELDS)}):(?:"([^"]*)"|(\S*))', re.IGNORECASE)
@@ -64,7 +67,18 @@ def _meaning(term: str, value: str) -> dict[str, str]:
         if value.lower() not in STATES:
             raise WrongTerm(f"is: can be followed by open or over, not by “{value}”.")
         return {"state": STATES[value.lower()]}
+    if term in ("since", "until"):
+        return {FIELDS[term]: str(_time(term, value))}
     return {FIELDS[term]: value.lower() if term == "severity" else value}
+
+
+def _time(term: str, value: str) -> int:
+    """Return a time of ISO 8601, which is in UTC if it has no zone, in microseconds since 1970. The browser writes what
+    people type in other notations in this one (`js/state/typedTime.js`)."""
+    try:
+        return times.in_utc(value)
+    except times.NoTime:
+        raise WrongTerm(f"{term}: takes a time such as {times.EXAMPLE}, not “{value}”.") from None
 
 
 def _kinds(words: Iterable[str]) -> dict[str, str]:

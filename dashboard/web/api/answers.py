@@ -13,11 +13,10 @@ from pydantic import ConfigDict, Field
 from dashboard.access.signing_in import rights
 from dashboard.access.tokens import links
 from dashboard.web.inputs import NOTE
-from dashboard.web.timestamps import LAST
 from timeline.queries.filters import Number as Number
+from timeline.queries.filters import Time as Time
 from timeline.queries.filters import Words as Words
 
-Time = Annotated[int, Field(ge=0, le=LAST)]  # microseconds since 1970
 Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]  # of an incident or a finding
 Named = Annotated[str, Field(pattern=r"^[0-9a-f]{4,16}$")]  # of an incident: its identity, or how only that begins
 Note = Annotated[str, Field(max_length=NOTE, pattern=r"^[^\x00]*$")]

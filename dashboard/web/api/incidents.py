@@ -8,7 +8,7 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.access.roles import needs
-from dashboard.web.api.answers import Asked, Identity, Named, Note, Number, Time, in_order, json_response
+from dashboard.web.api.answers import Asked, Identity, Named, Note, Number, json_response
 from dashboard.web.inputs import person
 from timeline.payloads.findings import FindingOrder, IncidentRowPayload, IncidentsPayload
 from timeline.queries.filters import IncidentFilter, SourceIncidentFilter
@@ -40,8 +40,6 @@ def incidents(
     request: HttpRequest,
     source_id: Number,
     wanted: Query[SourceIncidentFilter],
-    start: Time | None = None,
-    end: Time | None = None,
     cursor: Cursor = "",
     limit: Annotated[int, Field(ge=1, le=500)] = lists.PAGE,
     order: FindingOrder | None = None,
@@ -50,9 +48,8 @@ def incidents(
 
     Pass `next` as `cursor` for the page after it, in the same order.
     """
-    in_order(start, end)
     try:
-        found = lists.incidents(source_id, wanted, start=start, end=end, cursor=cursor, limit=limit, order=order)
+        found = lists.incidents(source_id, wanted, cursor=cursor, limit=limit, order=order)
     except WrongOrder as error:
         raise HttpError(422, str(error)) from None
     return json_response(request, found)

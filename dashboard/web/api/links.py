@@ -85,10 +85,8 @@ def _choice(request: HttpRequest, answer: Answer, wanted: LinkQuery) -> Resolved
 def _match(request: HttpRequest, match: Match, wanted: LinkQuery) -> LinkMatchPayload:
     source, row = match.candidate.source, match.candidate.row
     landing = landing_queries.landing(match, wanted.at)
-    named = SourceIncidentFilter(track=row.id)
-    incidents = lists.incidents(
-        source.pk, named, start=landing.start, end=landing.end, order="gravest", limit=_INCIDENTS
-    )
+    named = SourceIncidentFilter(track=row.id, start=landing.start, end=landing.end)
+    incidents = lists.incidents(source.pk, named, order="gravest", limit=_INCIDENTS)
     number, known = lookup.incarnations(row)
     sentence = alert_links.banner(source, row, wanted.at, microseconds(timezone.now()))
     return {

@@ -103,6 +103,13 @@ def test_many_are_acknowledged_and_that_is_undone_and_filters_are_applied_as_the
     expect(namespace).to_have_value("vol-restart")
     page.get_by_role("link", name="Clear").click()
     expect(rows).to_have_count(2)
+    for typed, asked, many in (("07:52:00", "since:2026-11-21T07:51:30.000000Z until:2026-11-21T07:52:30.000000Z", 2),
+                               ("since:07:59 ns:x", "since:2026-11-21T07:59:00.000000Z ns:x", 0)):  # fmt: skip
+        page.get_by_label("Words").fill(typed)
+        page.get_by_label("Words").press("Enter")
+        expect(page.get_by_label("Words")).to_have_value(asked)
+        expect(rows).to_have_count(many)
+    page.get_by_role("link", name="Clear").click()
     page.locator(".totals").get_by_role("link", name="show").first.click()  # what does no harm
     expect(rows).to_have_count(4)
 

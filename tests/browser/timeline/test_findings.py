@@ -361,3 +361,8 @@ def test_a_search_knows_times_and_terms_and_is_saved_in_the_browser(timeline: Pa
     expect(chosen).to_have_text(re.compile("Go to 2026-11-21 07:52:10.000 to 07:52:20.000 UTC"))
     field.press("Enter")
     expect(timeline.locator("#range")).to_have_text("07:52:10.000 – 07:52:20.000")
+    field.fill("since:07:52:05 kind:pod until:07:52:06")
+    expect(chosen).to_contain_text("Show only what matches")
+    field.press("Enter")
+    expect(timeline.locator("#range")).to_have_text("07:52:05.000 – 07:52:06.000")
+    expect(tokens).to_contain_text(["kind: Pods"])

@@ -67,5 +67,6 @@ def test_an_incident_matches_by_each_field() -> None:
     assert [row for row in rows if IncidentFilter(actor=NOT_KNOWN).matches(row)] == [
         row for row in rows if not row["actors"]
     ]
-    assert IncidentFilter().matches(gap, gap["end"], gap["end"])
-    assert not IncidentFilter().matches(gap, gap["end"] + 1) and not IncidentFilter().matches(gap, end=gap["start"] - 1)
+    assert IncidentFilter(start=gap["end"], end=gap["end"]).matches(gap)
+    assert not IncidentFilter(start=gap["end"] + 1).matches(gap)
+    assert not IncidentFilter(end=gap["start"] - 1).matches(gap)

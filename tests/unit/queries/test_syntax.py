@@ -37,15 +37,20 @@ TERMS = ROOT / "dashboard/static/dashboard/js/state/terms.js"
         ("kind:pod,deploy", {"kind": "pod,deploy"}, ""),
         ('actor:"somebody else" NS:shop namespace:other', {"actor": "somebody else", "namespace": "other"}, ""),
         ("ns: is:ended", {"state": "over"}, ""),
+        (
+            'since:2026-11-21T05:57:50Z until:"2026-11-21 07:00+01:00" ring',
+            {"start": "1795240670000000", "end": "1795240800000000"},
+            "ring",
+        ),
     ],
 )
 def test_terms_become_parameters_and_everything_else_stays_words(text: str, fields: Any, words: str) -> None:
     assert read(text) == (fields, words)
 
 
-@pytest.mark.parametrize("wrong", ["severity:bad", "is:acknowledged"])
+@pytest.mark.parametrize("wrong", ["severity:bad", "is:acknowledged", "since:05:57:50", "until:1900-01-01"])
 def test_a_value_that_means_nothing_is_refused_with_what_it_may_be(wrong: str) -> None:
-    with pytest.raises(WrongTerm, match=r"error, warning, info|open or over"):
+    with pytest.raises(WrongTerm, match=r"error, warning, info|open or over|takes a time such as 2026-"):
         read(wrong)
 
 
@@ -55,6 +60,8 @@ def test_lists_and_the_api_read_terms_among_the_words() -> None:
     assert IncidentFilter.model_validate({"q": "is:open"}).state == "ongoing"
     with pytest.raises(ValidationError, match="node: can be searched in one cluster or recording"):
         IncidentFilter.model_validate({"q": "node:node-3"})
+    with pytest.raises(ValidationError, match="lies after the time until"):
+        IncidentFilter.model_validate({"q": "since:2026-11-22T00:00Z until:2026-11-21T00:00Z"})
 
 
 def test_the_browser_completes_the_terms_that_there_are() -> None:
@@ -62,4 +69,4 @@ def test_the_browser_completes_the_terms_that_there_are() -> None:
     completed = re.search(r"export const TERMS = \{(.+?)\};", text, flags=re.DOTALL)
     written = re.search(r"const WRITTEN = \{(.+?)\};", text)
     assert completed and {*re.findall(r"(\w+): \"", completed[1])} == FIELDS.keys() - {"namespace"}
-    assert written and {*re.findall(r"(\w+): \"", written[1])} == {*FIELDS.values(), "kinds"}
+    assert written and {*re.findall(r"(\w+): \"", written[1])} == {*FIELDS.values(), "kinds"} - {"start", "end"}

@@ -53,6 +53,7 @@ def matching(source_id: int | None, wanted: IncidentFilter) -> QuerySet[Incident
         condition &= written_by(wanted.actor)
     if source_id is not None and isinstance(wanted, SourceIncidentFilter):
         condition &= _with_findings(source_id, wanted)
+    condition &= _happening(source_id, wanted.start, wanted.end)
     for word in wanted.q.lower().split():
         condition &= Q(words__contains=word)
     if wanted.state:
@@ -105,17 +106,18 @@ def _incidents_of_rows(source_id: int, rows: QuerySet[Occurrence]) -> QuerySet[F
     return incidents_of(Finding.objects.filter(source=source_id, withdrawn=False, identity__in=members))
 
 
-def happening(source_id: int, start: int | None, end: int | None) -> Q:
+def _happening(source_id: int | None, start: int | None, end: int | None) -> Q:
     """Return the condition for incidents of a source with an occurrence between two times (µs since 1970).
 
-    An incident that happened before and after them, and not between them, is none of these.
+    An incident that happened before and after them, and not between them, is none of these. Only of all sources it is,
+    because there the findings of each would have to be read.
     """
     condition = Q()
     if start is not None:
         condition &= Q(last__gte=moment(start))
     if end is not None:
         condition &= Q(first__lte=moment(end))
-    if start is None or end is None:
+    if source_id is None or start is None or end is None:
         return condition
     rows = Occurrence.objects.filter(source=source_id, first__lte=moment(end), last__gte=moment(start))
     sure = Q(first__gte=moment(start)) | Q(last__lte=moment(end))  # the first or the last occurrence lies between them

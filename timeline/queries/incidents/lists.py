@@ -30,7 +30,7 @@ from timeline.payloads.incidents import ranges
 from timeline.payloads.incidents.making import SHOWN
 from timeline.payloads.incidents.titles import Harm, harms_of, title
 from timeline.queries.filters import IncidentFilter
-from timeline.queries.incidents.filters import GRAVEST, HARMLESS, RECENT, happening, known, matching
+from timeline.queries.incidents.filters import GRAVEST, HARMLESS, RECENT, known, matching
 from timeline.queries.incidents.pages import Pages
 from timeline.queries.people import silences as silencing
 from timeline.queries.people.acknowledgements import acknowledged_in
@@ -58,14 +58,11 @@ def incidents(
     source_id: int | None,
     wanted: IncidentFilter | None = None,
     *,
-    start: int | None = None,
-    end: int | None = None,
     order: FindingOrder | None = None,
     cursor: str = "",
     limit: int = PAGE,
 ) -> IncidentsPayload:
-    """Return a page of the incidents of a source, or of all, that match a filter, from `start` to `end` in microseconds
-    since 1970.
+    """Return a page of the incidents of a source, or of all, that match a filter.
 
     Wherever incidents are counted, those that somebody has acknowledged count, and silenced ones do not.
 
@@ -78,7 +75,7 @@ def incidents(
     order = order or ("time" if source and source.cluster_id is None else "newest")
     wanted = wanted or IncidentFilter()
     silences = silencing.active(source)
-    listed, others = _listed(source_id, wanted, silences, start, end)
+    listed, others = _listed(source_id, wanted, silences)
     noted = others.acknowledged
     page = listed.filter(_PAGES.after(cursor, order)) if cursor else listed
     rows = list(page.order_by(*_PAGES.ordering(order))[: limit + 1])
@@ -122,13 +119,9 @@ def _listed(
     source_id: int | None,
     wanted: IncidentFilter,
     silences: list[Silence],
-    start: int | None = None,
-    end: int | None = None,
 ) -> tuple[QuerySet[Incident], _Others]:
     """Return what the list shows, and what further ones match."""
     found = matching(source_id, wanted)
-    if source_id is not None:
-        found = found.filter(happening(source_id, start, end))
     quiet = silencing.condition(silences)
     silenced = 0 if wanted.silenced else found.filter(quiet).count()
     found = found if wanted.silenced else found.exclude(quiet)

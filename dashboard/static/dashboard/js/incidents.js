@@ -5,7 +5,11 @@ import { plural } from "./state/amounts.js";
 import { changed } from "./state/ordering.js";
 import { listen } from "./state/updates.js";
 import { unattended } from "./state/attended.js";
-import { completions, saved, textOf, toggleSaved } from "./state/terms.js";
+import { between, completions, saved, textOf, toggleSaved, withTimes } from "./state/terms.js";
+import { fromIso } from "./state/time.js";
+import { readTime } from "./state/typedTime.js";
+import { zone } from "./state/zone.js";
+import { rangeFor } from "./ui/timePicker.js";
 import { engaged } from "./ui/steady.js";
 
 const OFTEN = 500; // the least ms between two updates
@@ -120,7 +124,17 @@ filter.addEventListener("input", ({ target }) => {
   offer();
   if (!target.value.includes(":")) typing = setTimeout(() => filter.requestSubmit(), TYPED); // a term may not be complete: Enter applies it
 });
+
+/** Reads a time (see readTime). It is near the newest incident that is listed, in a recording, and near now where clusters are connected. */
+function time(text) {
+  const times = [...document.querySelectorAll("#incidents .last time")].map((each) => fromIso(each.getAttribute("datetime")));
+  const last = document.body.matches("[data-live]") || !times.length ? Date.now() * 1000 : Math.max(...times);
+  return readTime(text, { now: last, near: last, zone: zone() });
+}
+
 filter.addEventListener("formdata", ({ formData }) => { // an address without empty parameters is easier to read
+  const asked = formData.get("q"), found = time(asked);
+  formData.set("q", found ? between(rangeFor(found)) : withTimes(asked, time));
   for (const [name, value] of [...formData]) if (!value) formData.delete(name);
 });
 

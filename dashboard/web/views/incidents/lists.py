@@ -35,7 +35,7 @@ _KEY = re.compile(r"(\d{1,18})\.([0-9a-f]{16})")
 _CHECKED = 1000  # rows that a form can name; a page has fewer
 _SELECTING = SourceIncidentFilter.model_fields.keys() - {"harmless", "silenced", "acknowledged"}
 # Parameters without a field in the form.
-_HIDDEN = ("harmless", "silenced", "acknowledged", "root", "track", "kinds", "name")
+_HIDDEN = ("harmless", "silenced", "acknowledged", "root", "track", "kinds", "name", "start", "end")
 _ORDERS = {"newest": "Newest first", "time": "In order of time", "gravest": "Gravest first"}
 
 
@@ -93,7 +93,8 @@ def _asked(request: "HttpRequest", fields: type[IncidentFilter]) -> Asked:
     except WrongSearch as error:
         if request.method == "POST":  # nothing is changed by a filter that was not understood
             raise
-        named.pop("q")
+        for name in ("q", "start", "end"):
+            named.pop(name, None)
         wanted, wrong = checked(fields, {**first, **named}), str(error)
     return Asked(wanted, checked(_Place, given), given, wrong)
 
@@ -144,6 +145,7 @@ def _context(request: "HttpRequest", source: "SourceRow | None", asked: Asked) -
         "listed": listed,
         "summary": words.summary(listed),
         "harmless": words.without_harm(listed["harmless"], listed["total"] + listed["acknowledged"]),
+        "range": _range(asked),
         "span": "Last 6 hours" if source and source.is_live else "In the recording" if source else "Course",
         "severities": get_args(Severity),
         "states": get_args(IncidentState),
@@ -157,6 +159,7 @@ def _context(request: "HttpRequest", source: "SourceRow | None", asked: Asked) -
         "links": {
             "all": request.path,
             "everything": asked.link(root="", track="", kinds="", name=""),
+            "any_time": asked.link(start="", end=""),
             "here": asked.link(),
             "orders": {name: asked.link(order=name) for name in get_args(FindingOrder)},
             "next": asked.link(cursor=listed["next"]) if listed["next"] else "",
@@ -170,6 +173,17 @@ def _context(request: "HttpRequest", source: "SourceRow | None", asked: Asked) -
         "outdated": old,
         "most": NOTE,
     }
+
+
+def _range(asked: Asked) -> str:
+    """Return the range of time that the address names besides the search, in words; "" without one."""
+    ends = {"since": asked.filter.start, "until": asked.filter.end}
+    named = [
+        f"{word} {moment(time):%Y-%m-%d %H:%M:%S} UTC"
+        for (word, time), name in zip(ends.items(), ("start", "end"), strict=True)
+        if time is not None and name in asked.given
+    ]
+    return " ".join(named)
 
 
 def _outdated(sources: int) -> str:

@@ -114,9 +114,11 @@ export class Store {
     return FILTERS.filter((name) => String(this[name]) !== String(NONE[name]));
   }
 
-  /** Shows only what matches a filter {name: text}, as an address has it. */
-  only(filter) {
-    this.set({ ...NONE, ...Object.fromEntries(Object.entries(filter).map(([name, text]) => [name, FIELDS[name].read(text)])), offset: 0 }, { push: true });
+  /** Shows only what matches a filter {name: text}, as an address has it, and the range of time that it names. */
+  only({ start, end, ...filter }) {
+    const { first, last } = this.bounds, range = [Number(start ?? first), Number(end ?? last)].sort((one, other) => one - other);
+    const view = start || end ? { start: range[0], end: Math.max(range[1], range[0] + 1), follow: false } : {};
+    this.set({ ...NONE, ...Object.fromEntries(Object.entries(filter).map(([name, text]) => [name, FIELDS[name].read(text)])), ...view, offset: 0 }, { push: true });
   }
 
   /** Removes the filter with this name, or all filters. */

@@ -10,7 +10,9 @@ const KEPT = 50; // searches that are kept
 export const TERMS = {
   kind: "a kind: pod, deploy, leases", ns: "a namespace", name: "a part of a name", rule: "the rule that was broken", severity: "error, warning or info",
   actor: "who wrote it", node: "Pods that were on a node", image: "Pods with a part of an image", is: "incidents that are open, or over",
+  since: "from a time on: 05:57:50, -15m", until: "up to a time",
 };
+const TIME = /(since|until):(?:"([^"]*)"|(\S+))/gi;
 // The parameters of addresses, and the terms that mean them.
 const WRITTEN = { kinds: "kind", kind: "kind", namespace: "ns", rule: "rule", severity: "severity", actor: "actor", node: "node", image: "image", state: "is", name: "name" };
 
@@ -30,6 +32,19 @@ export function completions(text, choices) {
   return known.filter((each) => each && each !== value && each.toLowerCase().includes(value.toLowerCase())).slice(0, MOST)
     .map((each) => ({ text: `${head}${term}:${quoted(each)} `, label: `${term}:${each}`, about: TERMS[name] }));
 }
+
+const iso = (time) => new Date(Math.floor(time / 1000)).toISOString().replace("Z", `${String(time % 1000).padStart(3, "0")}Z`);
+
+/** Returns the terms for a range of time {start, end} (µs). */
+export const between = ({ start, end }) => `since:${iso(start)} until:${iso(end)}`;
+
+/** Returns a search with the times of its terms as the server reads them. `read(text)` is like readTime; what it cannot read stays. */
+export const withTimes = (text, read) => text.replace(TIME, (whole, term, quotation, bare) => {
+  const value = quotation ?? bare, found = read(value);
+  if (!found) return whole;
+  const ends = term.toLowerCase() === "until" && !/^[-−]/.test(value); // "until:-15m" is the moment 15 minutes ago
+  return `${term}:${iso(found.at ?? (ends ? found.end : found.start))}`;
+});
 
 /** Returns the saved searches, the last one first. */
 export function saved() {

@@ -5,7 +5,7 @@ import { byId, el, severityShape } from "../draw/dom.js";
 import { actorName } from "../state/actors.js";
 import { plural } from "../state/amounts.js";
 import { request } from "../state/api.js";
-import { completions, saved, textOf, toggleSaved } from "../state/terms.js";
+import { completions, saved, textOf, toggleSaved, withTimes } from "../state/terms.js";
 import { clock, day } from "../state/time.js";
 
 const WAIT = 120; // ms after the last letter is typed
@@ -45,7 +45,7 @@ export class Search {
   /**
    * `acts` has `onObject(found)`, `onFinding(group)`, `onActor(name)`, `onLine(line)`, `onTime(found)` and `onFilter(filter)`,
    * which are called for the chosen result, and `announce(text)`; `time(text)` → {found, words} of a text that is a time, or
-   * null; `choices()` → the known values of terms; `filter()` → the filter that is in force.
+   * null; `read(text)` → the same `found` alone; `choices()` → the known values of terms; `filter()` → the filter that is in force.
    */
   constructor(source, acts) {
     this.source = source;
@@ -79,7 +79,7 @@ export class Search {
     if (!words) return this.#draw(NOTHING);
     this.#controller = new AbortController();
     try {
-      const parameters = new URLSearchParams({ q: words });
+      const parameters = new URLSearchParams({ q: withTimes(words, this.acts.read) });
       this.#draw(await request(`/api/sources/${this.source}/search?${parameters}`, { signal: this.#controller.signal }));
     } catch (error) {
       if (error.name !== "AbortError") this.#show([el("p", { class: "hits-none" }, error.message)]);

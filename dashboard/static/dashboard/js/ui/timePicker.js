@@ -10,8 +10,8 @@ const AROUND = 60e6; // the most µs that are shown around a moment
 const local = (time) => `${date(time)}T${clock(time, 3)}`;
 const written = (time, digits = 3) => `${date(time)} ${clock(time, digits)}`;
 
-/** Returns the range to show for what was read ({at} or {start, end}): around a moment it is as wide as the view, or AROUND. */
-export function rangeFor(found, view) {
+/** Returns the range to show for what was read ({at} or {start, end}): around a moment it is as wide as the view, if there is one, and at most AROUND. */
+export function rangeFor(found, view = { start: 0, end: AROUND }) {
   if (found.at === undefined) return found;
   const half = Math.round(Math.min(view.end - view.start, AROUND) / 2);
   return { start: found.at - half, end: found.at + half };

@@ -185,7 +185,7 @@ def _incident(number: int, each: InView, contents: Contents) -> Iterator[str]:
         yield ""
         yield from _events(summary.cause_proof(each))
     for row in each.rows[:1]:
-        yield from _proof(row, alone=each.occurrences == 1)
+        yield from _proof(row, each)
     if each.occurrences > 1:
         yield from _others(each)
     if changed := summary.changes(each, contents):
@@ -221,9 +221,9 @@ def _symptoms(each: InView) -> Iterator[str]:
     yield ""
 
 
-def _proof(row: FindingGroupPayload, *, alone: bool) -> Iterator[str]:
-    heading = "Proof" if alone else "Proof of the gravest occurrence"
-    yield f"**{heading}** {text(row['summary'])}. {_sentence(row['why'])}"
+def _proof(row: FindingGroupPayload, each: InView) -> Iterator[str]:
+    heading = "Proof" if each.occurrences == 1 else "Proof of the gravest occurrence"
+    yield f"**{heading}** {text(summary.title(row, each))}. {_sentence(row['why'])}"
     yield ""
     yield from _events(row["proof"])
     harm = row["effect_text"]
@@ -254,7 +254,7 @@ def _others(each: InView) -> Iterator[str]:
     yield f"**Other occurrences** ({wording.count(each.occurrences - 1)})"
     yield ""
     for row in others:
-        yield f"- {summary.begun(row)} UTC: {text(row['summary'])}"
+        yield f"- {summary.begun(row)} UTC: {text(summary.title(row, each))}"
     if (more := each.occurrences - 1 - len(others)) > 0:
         yield f"- and {wording.count(more)} more"
     yield ""

@@ -139,7 +139,8 @@ def _incident(each: InView, contents: Contents, folder: str, anchors: set[str], 
     incident = each.incident
     rows, symptoms = [], summary.symptoms(each)
     for index, row in enumerate(each.rows):
-        rows.append({**_row(row, folder, opened=not index), "elsewhere": row["key"] in anchors})
+        titled = {"summary": summary.title(row, each), "elsewhere": row["key"] in anchors}
+        rows.append({**_row(row, folder, opened=not index), **titled})
         anchors.add(row["key"])
     return {
         "id": incident["id"],
@@ -178,7 +179,6 @@ def _row(row: FindingGroupPayload, folder: str, *, opened: bool) -> dict[str, An
         "open": opened,
         "iso": documents.timestamp(row["start"]),
         "severity": row["severity"],
-        "summary": row["summary"],
         "clock": wording.proved(documents.timestamp(row["start"]), row["proof"], 3),
         "verdict": row["verdict"],
         "status": row["status"],

@@ -8,6 +8,7 @@ from dashboard.presentation.changes_before import ChangeRow, rows
 from dashboard.report.contents import Contents, Note
 from timeline.core.actors import short
 from timeline.core.durations import duration
+from timeline.judging.incidents.subjects import told_apart
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import AcknowledgementPayload, CauseProofPayload, FindingGroupPayload
 from timeline.payloads.incidents.making import InView
@@ -207,9 +208,13 @@ def symptoms(each: InView) -> Symptoms:
     """Return the symptoms of an incident; none of an incident of only one, whose title is that of the incident."""
     if each.incident["symptoms_total"] == 1:
         return Symptoms([], 0)
+    places = _namespaces(each)
     listed = [
-        (symptom["severity"], symptom["title"] + (" (silenced)" if symptom["silenced"] else ""))
-        for symptom in each.incident["symptoms"]
+        (
+            one["severity"],
+            told_apart(one["title"], one["anchor"]["namespace"], places) + " (silenced)" * one["silenced"],
+        )
+        for one in each.incident["symptoms"]
     ]
     return Symptoms(listed, each.symptoms - len(listed) if listed else 0)
 
@@ -217,7 +222,7 @@ def symptoms(each: InView) -> Symptoms:
 def where(each: InView) -> str:
     """Return what an incident is about; of one with several symptoms, the namespaces of what these are about."""
     if each.incident["symptoms_total"] > 1:
-        names = [namespace for namespace in each.incident["anchored_in"] if namespace] or ["cluster"]
+        names = _namespaces(each) or ["cluster"]
         more = f" and {wording.count(len(names) - _NAMESPACES)} more" if len(names) > _NAMESPACES else ""
         return ", ".join(names[:_NAMESPACES]) + more
     anchor = each.incident["anchor"]
@@ -262,6 +267,15 @@ def changes(each: InView, contents: Contents) -> list[ChangeRow]:
 def author(note: Note) -> str:
     """Return who wrote the note of a report, and when, as far as it is known."""
     return ", ".join(filter(None, [note.by, note.at]))
+
+
+def title(row: FindingGroupPayload, each: InView) -> str:
+    """Return the summary of an occurrence, after its namespace in an incident of several namespaces."""
+    return told_apart(row["summary"], row["namespace"], _namespaces(each))
+
+
+def _namespaces(each: InView) -> list[str]:
+    return [namespace for namespace in each.incident["anchored_in"] if namespace]
 
 
 def begun(row: FindingGroupPayload) -> str:

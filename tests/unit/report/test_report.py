@@ -169,6 +169,14 @@ def test_an_incident_lists_its_symptoms_with_the_gravest_first() -> None:
     ) in text
 
 
+def test_symptoms_and_findings_of_several_namespaces_are_told_apart() -> None:
+    made = of_analysis(analysis_of(POD))
+    (each,) = made.incidents
+    each.incident["anchored_in"] = ["nightly", "weekly"]
+    text = words(report.rendered(made))
+    assert text.count(" nightly: Pod report-0-r9wx8 was created ") == 4  # two symptoms, and a finding of each
+
+
 def test_symptoms_that_a_report_leaves_out_are_not_named() -> None:
     html = page(analysis_of(POD), rules=["stale-write"])
     assert "1 incident · 1 of 3 symptoms · 1 of 3 findings" in words(html)

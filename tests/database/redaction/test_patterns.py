@@ -35,6 +35,7 @@ SMALL, LARGE = 16 << 10, 128 << 10  # characters
 MOST = 12  # times that the larger text may take
 UNMEASURED = 0.001  # seconds; what takes less for the small text is too quick to grow much
 LONGEST = 0.1  # seconds that the larger text may take
+TRIES = 20  # measurements of a text, of which one has to be within the bounds
 CHECKED = 8  # texts for each pattern that are measured at both lengths
 PAIRS = 12  # pairs of parts that texts repeat, unless all are tried
 TOKENS = 8  # different parts of a pattern that texts are made of
@@ -251,9 +252,9 @@ def slow(found: Found) -> str:
 
 
 def grown(found: Found, call: Callable[[Any], object], shape: tuple[str, str, str]) -> str:
-    """Return how the time of one text grows too much, and "" if it does not."""
-    for _ in range(4):
-        small = seconds(call, text_of(found, shape, SMALL))
+    """Return how the time of one text grows too much, and "" if it does not. Other processes can make each try slower."""
+    for _ in range(TRIES):
+        small = max(seconds(call, text_of(found, shape, SMALL)), UNMEASURED)
         large = seconds(call, text_of(found, shape, LARGE)) if small < LONGEST else math.inf
         if large < min(MOST * small, LONGEST):
             return ""

@@ -252,7 +252,7 @@ def slow(found: Found) -> str:
 
 
 def grown(found: Found, call: Callable[[Any], object], shape: tuple[str, str, str]) -> str:
-    """Return how the time of one text grows too much, and "" if it does not. Other processes can make each try slower."""
+    """Return how the time of one text grows too much, and "" if it does not. Other processes make single tries slow."""
     for _ in range(TRIES):
         small = max(seconds(call, text_of(found, shape, SMALL)), UNMEASURED)
         large = seconds(call, text_of(found, shape, LARGE)) if small < LONGEST else math.inf

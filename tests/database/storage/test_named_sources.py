@@ -13,7 +13,7 @@ from pytest_django import DjangoDbBlocker
 
 from collectors import tasks
 from dashboard.alerting import notifying
-from tests import DATA, ENGINE, ROOT
+from tests import DATA, ENGINE
 from tests.database.access.test_leaks import addresses
 from tests.inputs.live import batches, observations
 from tests.inputs.recordings import SAMPLE, observations_of
@@ -199,12 +199,3 @@ def test_each_table_with_a_source_belongs_to_it_or_is_copied() -> None:
         if any(field.name == "source" and not field.primary_key for field in model._meta.concrete_fields)
     }
     assert with_source == {*hot_tables(), *COPIED}
-
-
-def test_the_script_for_citus_distributes_each_table_of_a_source() -> None:
-    copied, distributed = re.split("-- All rows of one source", (ROOT / "deploy" / "citus.sql").read_text())
-    names = re.compile(r"'(timeline_\w+)'")
-    small = {"timeline_noticed_incident", "timeline_usage"}  # read for all sources at once
-    assert set(names.findall(distributed)) == hot_tables().keys() - small
-    shown_with = {"timeline_cluster", "timeline_hold", "timeline_silence", "timeline_source", "timeline_upload"}
-    assert set(names.findall(copied)) == small | shown_with

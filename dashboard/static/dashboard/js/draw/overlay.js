@@ -7,6 +7,7 @@ import { arrowsOf } from "./arrows.js";
 import { HALF_BAR, PALE, cellTraceOf, inkOf, scaleOf, traceOf } from "./columns.js";
 import { svg } from "./dom.js";
 import { dotShapes } from "./dots.js";
+import { HEADING } from "./layout.js";
 import { evidence, logShapes } from "./logs.js";
 import { markShapes } from "./marks.js";
 import { drawMeasure } from "./measure.js";
@@ -211,17 +212,17 @@ function holeText({ payload, rows, width }, toPixel) {
 /** Returns a label beside the middle of each leading arrow, on the line between two lanes, where it hides least. */
 function pills(scene, toPixel) {
   const { centres, width, tops } = scene;
-  const shown = centres.filter((y) => y !== null);
+  // A heading would hide the label at the top of the lane below it, and at the bottom of the lane above it.
+  const free = centres.flatMap((y) => (y === null ? [] : [y - ROW / 2, y + ROW / 2])).filter((y) => !tops.has(y) && !tops.has(y + HEADING));
   const placed = [];
   return arrowsOf(scene).filter(({ lead, start, end }) => lead && !(scene.upright && (start.leaves || end.leaves))).flatMap(({ words, from, to, start, end, finding }) => {
     const length = widthOf(words, "600 11px Inter, system-ui, sans-serif") + 22;
     const right = Math.max(toPixel(from), toPixel(to)), left = Math.min(toPixel(from), toPixel(to));
     if (right < 0 || left > width) return [];
     const middle = (start.y + end.y) / 2;
-    const nearest = shown.reduce((best, y) => (Math.abs(y - middle) < Math.abs(best - middle) ? y : best), shown[0] ?? middle);
-    const under = tops.has(nearest - ROW / 2); // a heading would hide the label
+    const nearest = free.reduce((best, y) => (Math.abs(y - middle) < Math.abs(best - middle) ? y : best), free[0] ?? middle);
     const folded = start.dot && end.dot && start.y === end.y;
-    let y = folded ? middle : nearest + (middle < nearest && !under ? -ROW / 2 : ROW / 2);
+    let y = folded ? middle : nearest;
     let x = right + 11 + length < width ? right + 11 : left - 11 - length;
     x = Math.min(Math.max(x, 4), width - length - 4);
     while (placed.some((other) => Math.abs(other.y - y) < 22 && other.x < x + length && x < other.x + other.length)) y += 24;

@@ -15,7 +15,7 @@ COLUMNS: tuple[dict[str, str], ...] = (
     {"order": "refused", "name": "Other refusals", "help": "Writes that were refused for another reason"},
     {"order": "lag", "name": "Age of old copies", "help": "At least this old: the median and the oldest one"},
     {"order": "leases", "name": "Leases", "help": "Those that it holds at the end, and those that it held"},
-    {"order": "findings", "name": "Findings", "help": "Findings that its writes prove"},
+    {"order": "findings", "name": "Findings", "help": "Findings in whose proof one of its writes stands"},
 )
 
 

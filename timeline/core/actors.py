@@ -5,6 +5,7 @@ two processes under one. The audit log tells processes apart by the Pod to which
 token, by address and program, which several processes may share.
 """
 
+import re
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -15,6 +16,10 @@ _OF_MANY = {"leader-election", "metadata-informers", "shared-informers"}  # part
 # What clients send as their user agent that do not set one of their own.
 _LIBRARIES = {"Go-http-client", "OpenAPI-Generator", "Kubernetes", "Mozilla", "okhttp", "python-requests", "node-fetch"}
 _SERVICE_ACCOUNT, _NODE = "system:serviceaccount:", "system:node:"
+_SHORT = re.compile(
+    r"(?:(?P<program>[^ ]{1,200}(?: of [^ ]{1,200})?) \()?"
+    r"(?:kubelet on (?P<node>[^ ()]{1,253})|(?P<namespace>[a-z0-9-]{1,63})/(?P<account>[a-z0-9.-]{1,253}))\)?"
+)
 
 
 class Sent(Protocol):
@@ -99,8 +104,19 @@ def _named(account: str, user_agent: str) -> str:
 
 
 def is_called(name: str, called: str) -> bool:
-    """Return whether somebody whom `named` calls `name` is called so, or has an account of that name."""
-    return called == name or name.endswith(f" ({called})")
+    """Return whether somebody whom `named` calls `name` is called so, or has an account of that name; also as `short`
+    writes them."""
+    return any(each == name or name.endswith(f" ({each})") for each in (called, written_out(called)))
+
+
+def written_out(called: str) -> str:
+    """Return the name of which `short` may have made another one, with the whole name of the account: "argocd
+    (system:serviceaccount:ops:deployer)" of "argocd (ops/deployer)"."""
+    found = _SHORT.fullmatch(called)
+    if not found:
+        return called
+    account = _NODE + found["node"] if found["node"] else f"{_SERVICE_ACCOUNT}{found['namespace']}:{found['account']}"
+    return f"{found['program']} ({account})" if found["program"] else account
 
 
 def short(name: str) -> str:

@@ -320,6 +320,7 @@ class FindingPagePayload(FindingPayload):
     source: int
     url: str
     timeline: str
+    focus: int  # the window parameter `focus` that brings the lanes of its subject to the top
     occurrences: list[OccurrencePayload]
     objects: list[LifePayload]  # all objects that the finding names
     acknowledged: AcknowledgementPayload | None

@@ -16,6 +16,7 @@ from timeline.payloads.findings import IncidentRowPayload, IncidentState
 from timeline.payloads.incidents.making import words
 from timeline.queries.syntax import WrongTerm, read
 
+LEAST = 4  # characters of an identity that name an incident where they name only one
 NOT_KNOWN = "?"  # as an actor: changes without a known maker
 
 Number = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -121,10 +122,15 @@ class IncidentFilter(ActorFilter):
             and (not self.namespace or self.namespace in row["anchored_in"])
             and self.state in ("", row["state"])
             and (not self.actor or _is_by(row["actors"], self.actor))
-            and all(word in text for word in self.q.lower().split())
+            and all(word in text or is_named(row["id"], word) for word in self.q.lower().split())
             and (self.start is None or row["end"] >= self.start)
             and (self.end is None or row["start"] <= self.end)
         )
+
+
+def is_named(identity: str, word: str) -> bool:
+    """Return whether a word is the identity of an incident, or begins it."""
+    return len(word) >= LEAST and identity.startswith(word)
 
 
 def _is_by(actors: list[str], actor: str) -> bool:

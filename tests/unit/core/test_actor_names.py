@@ -57,3 +57,16 @@ def test_somebody_is_called_by_the_whole_name_or_by_the_account() -> None:
     name = named("admin", "kubectl/v1")
     assert is_called(name, "kubectl (admin)") and is_called(name, "admin") and is_called("admin", "admin")
     assert not is_called(name, "kubectl") and not is_called(name, "min")
+
+
+def test_somebody_is_also_called_as_lists_write_it() -> None:
+    for account, agent in (
+        ("system:serviceaccount:ops:deployer", "argocd/v2"),
+        ("system:serviceaccount:ops:deployer", ""),
+        ("system:node:node-3", "kubelet/v1"),
+        ("team/bob", "kubectl/v1"),
+        ("admin", "vc-scheduler/v0 kubernetes/0 leader-election"),
+    ):
+        name = named(account, agent)
+        assert is_called(name, short(name)) and is_called(name, short(account))
+    assert not is_called(named("system:serviceaccount:ops:deployer", "argocd/v2"), "argocd (ops/other)")

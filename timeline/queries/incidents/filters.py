@@ -13,7 +13,7 @@ from timeline.core.entries import moment
 from timeline.judging.findings import Effect
 from timeline.models import Acknowledgement, Cluster, Finding, Incident, Occurrence
 from timeline.payloads.findings import IncidentChoices
-from timeline.queries.filters import NOT_KNOWN, Filter, IncidentFilter, SourceIncidentFilter
+from timeline.queries.filters import LEAST, NOT_KNOWN, Filter, IncidentFilter, SourceIncidentFilter
 from timeline.queries.sources.extents import SEVERITIES
 from timeline.queries.window.view import FindingFilter, written_by
 
@@ -55,10 +55,22 @@ def matching(source_id: int | None, wanted: IncidentFilter) -> QuerySet[Incident
         condition &= _with_findings(source_id, wanted)
     condition &= _happening(source_id, wanted.start, wanted.end)
     for word in wanted.q.lower().split():
-        condition &= Q(words__contains=word)
+        condition &= _with_word(source_id, word)
     if wanted.state:
         condition &= going_on() if wanted.state == "ongoing" else ~going_on()
     return of(source_id).filter(condition)
+
+
+def _with_word(source_id: int | None, word: str) -> Q:
+    """Return the condition for incidents with a word in their titles, names or actors, or with this beginning of their
+    identity; of one source also with the word in the summary of a finding."""
+    condition = Q(words__contains=word)
+    if len(word) >= LEAST:
+        condition |= Q(identity__startswith=word)
+    if source_id is None:
+        return condition
+    rows = Occurrence.objects.filter(source=source_id, words__contains=word)
+    return condition | Q(identity__in=_incidents_of_rows(source_id, rows))
 
 
 def like(wanted: Filter) -> Q:

@@ -31,6 +31,7 @@ def finding(source_id: int, identity: str) -> FindingPagePayload:
         "source": source_id,
         "url": f"/sources/{source_id}/findings/{identity}/",
         "timeline": occurrences[0]["timeline"],
+        "focus": row.root,
         "occurrences": occurrences,
         "objects": [life(each, source_id, _role(each, row, document)) for each in named],
         "acknowledged": acknowledged(source_id, [identity]).get(identity),

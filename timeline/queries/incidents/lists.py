@@ -29,7 +29,7 @@ from timeline.payloads.findings import (
 from timeline.payloads.incidents import ranges
 from timeline.payloads.incidents.making import SHOWN
 from timeline.payloads.incidents.titles import Harm, harms_of, title
-from timeline.queries.filters import IncidentFilter
+from timeline.queries.filters import LEAST, IncidentFilter
 from timeline.queries.incidents.filters import GRAVEST, HARMLESS, RECENT, known, matching
 from timeline.queries.incidents.pages import Pages
 from timeline.queries.people import silences as silencing
@@ -39,7 +39,6 @@ from timeline.queries.sources.extents import SEVERITIES, extent
 
 PAGE = 50
 FINDINGS_SHOWN = 50  # of an incident, on its page
-LEAST = 4  # characters of an identity that name an incident where they name only one
 AT_ONCE = 10_000  # incidents that are acknowledged at once
 _PAGES = Pages(GRAVEST, ("identity", "source_id"))
 _TOTALS = {

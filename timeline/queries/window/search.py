@@ -7,6 +7,7 @@ is the number of hits of each sort.
 import re
 from typing import Any
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db import connection
 from django.db.models import Q
 
@@ -14,9 +15,10 @@ from timeline.core.entries import microseconds
 from timeline.history.lifelines import ANONYMOUS
 from timeline.kinds import address, kind_of
 from timeline.layout.lanes import lane_key
-from timeline.models import Occurrence, Source
+from timeline.models import Finding, Occurrence, Source
 from timeline.payloads.incidents.ranges import ranges
 from timeline.payloads.windows import FoundActorPayload, FoundObjectPayload, SearchPayload
+from timeline.queries.filters import LEAST
 from timeline.queries.incidents.occurrences import payloads
 from timeline.queries.logs import lines as logs
 from timeline.queries.objects.candidates import kinds_of
@@ -33,6 +35,7 @@ _WHY = 160  # the most characters that say why an object was found
 _NOTHING: SearchPayload = {
     "objects": [], "findings": [], "actors": [], "lines": [], "more": False, "filter": None, "wrong": "",
 }  # fmt: skip
+_identity = re.compile(rf"[0-9a-f]{{{LEAST},16}}", re.IGNORECASE)  # of an incident, or its beginning
 _beginning = re.compile(r"[0-9a-f][0-9a-f-]{7,}", re.IGNORECASE)  # the beginning of a UID
 
 
@@ -41,8 +44,8 @@ def search(source_id: int, text: str) -> SearchPayload:
     with terms (see `queries.syntax`) only the filter that it means.
 
     A word matches a part of a name, of a namespace, of the node or an image of a Pod, or of an IP address; a whole kind
-    or UID, or the first eight or more characters of a UID; of findings a part of the summary or of the rule's id; of
-    actors a part of the name; of lines a part of the text. Raises Source.DoesNotExist.
+    or UID, or the first eight or more characters of a UID; of findings a part of the summary or of the rule's id, or
+    the name of their incident; of actors a part of the name; of lines a part of the text. Raises Source.DoesNotExist.
     """
     source = Source.objects.only("actors", "first", "last", "cluster", "sequence").get(pk=source_id)
     try:
@@ -57,8 +60,12 @@ def search(source_id: int, text: str) -> SearchPayload:
     objects = _objects(source_id, extent(source)[1], words)
     matching = Occurrence.objects.filter(source_id=source_id)
     for word in words:
+        of_incident = Finding.objects.filter(source_id=source_id, incident__startswith=word.lower())
         matching = matching.filter(
-            Q(words__contains=word.lower()) | Q(namespace__icontains=word) | Q(rule__contains=word)
+            Q(words__contains=word.lower())
+            | Q(namespace__icontains=word)
+            | Q(rule__contains=word)
+            | (Q(findings__overlap=ArraySubquery(of_incident.values("identity"))) if _identity.fullmatch(word) else Q())
         )
     return {
         "objects": objects[:FOUND],

@@ -1,6 +1,8 @@
 """Define the view of a timeline: its filter, its grouping, and what is opened, closed or pinned."""
 
 import re
+from functools import reduce
+from operator import or_
 from typing import Any, Literal
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -10,6 +12,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Concat
 from django.db.models.lookups import Contains
 
+from timeline.core.actors import written_out
 from timeline.kinds import NOISE
 from timeline.models import Finding, Incident, Occurrence, Source, Track
 from timeline.queries.filters import NOT_KNOWN, Key, Listed, Number, ObjectFilter
@@ -158,7 +161,8 @@ def written_by(actor: str) -> Q:
         return Q(actors=[])
     end = Value("\n", output_field=TextField())
     lines = Concat(Func("actors", end, function="array_to_string", output_field=TextField()), end)
-    return Q(actors__contains=[actor]) | Q(Contains(lines, f" ({actor})\n"))
+    called = {actor, written_out(actor)}
+    return reduce(or_, (Q(actors__contains=[each]) | Q(Contains(lines, f" ({each})\n")) for each in called))
 
 
 def _naming(source_id: int, tracks: RawSQL) -> Q:

@@ -139,6 +139,7 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
         **because(causes.cause_of(source.id, incident["caused"]), source.id, incident["cause"]),
         "view": views.shown(source.id, incident["caused"] or worst["id"], shown["start"], shown["end"]),
         "findings": lists.findings_of_incident(source.id, incident["id"]),
+        "compared": worst["focus"],
         "several_namespaces": len([each for each in incident["anchored_in"] if each]) > 1,
         "more": max(0, incident["findings"] - lists.FINDINGS_SHOWN),
         "acknowledged_at": noted["at"][:19].replace("T", " ") if noted else "",

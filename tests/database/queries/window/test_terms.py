@@ -53,12 +53,20 @@ def test_findings_and_incidents_are_those_that_name_such_objects(client: Client,
     assert {incident for row in rows for incident in row["incidents"]} == {each["id"] for each in found}
     assert asked(client, sample, "incidents", q="node:node-004")["incidents"] == found
     assert asked(client, sample, "incidents", kind="deploy")["incidents"] != found
+    for row in asked(client, sample, "findings")["findings"]:
+        rows = asked(client, sample, "incidents", q=row["findings"][0]["subject"]["name"])["incidents"]
+        assert {each["id"] for each in rows} >= {*row["incidents"]}
 
 
 def test_lists_and_the_api_read_the_terms_of_a_search(client: Client, sample: Source) -> None:
     answer = client.get("/api/incidents", {"q": "ns:vol-restart is:over ring"}).json()
     assert answer["incidents"] and {each["anchor"]["namespace"] for each in answer["incidents"]} == {"vol-restart"}
     assert answer == client.get("/api/incidents", {"namespace": "vol-restart", "state": "over", "q": "ring"}).json()
+    first = answer["incidents"][0]
+    for name in (first["id"], first["name"]):
+        assert first in client.get("/api/incidents", {"q": name}).json()["incidents"]
+        found = client.get(f"/api/sources/{sample.pk}/search", {"q": name}).json()["findings"]
+        assert found and {identity for each in found for identity in each["incidents"]} == {first["id"]}
     refused = client.get("/api/incidents", {"q": "node:node-004"})
     assert refused.status_code == 422 and "one cluster or recording" in refused.text
     page = client.get("/incidents/", {"q": "node:node-004"})

@@ -17,8 +17,18 @@ export function writerOf({ actor, user_agent: agent }) {
   return actor.split(":").at(-1) === name ? name : account.startsWith(`${name} on `) ? account : `${name} (${account})`;
 }
 
-/** Returns whether somebody whom an incident names so is called so, or has an account of that name. */
-export const isCalled = (name, called) => name === called || name.endsWith(` (${called})`);
+const SHORT = /^(?:(\S+(?: of \S+)?) \()?(?:kubelet on ([^ ()]+)|([a-z0-9-]+)\/([a-z0-9.-]+))\)?$/;
+
+/** Returns a name with the whole name of its account: "argocd (system:serviceaccount:ops:deployer)" of "argocd (ops/deployer)". */
+function writtenOut(called) {
+  const [, program, node, namespace, account] = SHORT.exec(called) ?? [];
+  if (!node && !account) return called;
+  const whole = node ? `system:node:${node}` : `system:serviceaccount:${namespace}:${account}`;
+  return program ? `${program} (${whole})` : whole;
+}
+
+/** Returns whether somebody whom an incident names so is called so, or has an account of that name; also as lists write them. */
+export const isCalled = (name, called) => [called, writtenOut(called)].some((each) => name === each || name.endsWith(` (${each})`));
 
 /** Returns a short name of an account or a program, such as "shop/deployer" for a service account. */
 export function actorName(actor) {

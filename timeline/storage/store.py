@@ -102,6 +102,9 @@ def track_table(source: Source) -> sql.Identifier:
 _SKIPS = 10_000  # skipped pieces whose reason is kept
 
 
+_HOLD = "SELECT FROM timeline_source WHERE id = %s AND stored = %s AND delete_after IS NULL FOR NO KEY UPDATE"
+
+
 class Overtaken(Exception):
     """Another import has changed the source meanwhile, or the source was deleted."""
 
@@ -112,7 +115,10 @@ def hold(source: Source, stored: int) -> None:
     `stored` is the number of entries that it should have; raises Overtaken if it has another number. Rows that refer to
     the source can still be added: retention adds a freed span while it keeps tables locked that a worker wants next.
     """
-    if not Source.objects.select_for_update(no_key=True).filter(pk=source.pk, stored=stored).exists():
+    with connection.cursor() as cursor:
+        cursor.execute(_HOLD, [source.pk, stored])
+        held = cursor.rowcount
+    if not held:
         raise Overtaken(f"Another import has changed {source.name} meanwhile.")
 
 

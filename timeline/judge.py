@@ -57,7 +57,11 @@ def matters(entry: Entry) -> bool:
 
 def horizons(world: World) -> dict[str, int]:
     """Return the horizon of each rule in a live source, by rule id: the drawn time up to which the watches that the
-    rule reads are complete, in microseconds since 1970."""
+    rule reads are complete, in microseconds since 1970. It is the same until the world learns more."""
+    return world.once(horizons, lambda: _computed_horizons(world))
+
+
+def _computed_horizons(world: World) -> dict[str, int]:
     reached: dict[str, int] = {}
     for kind, stream in world.streams.items():
         if stream.since:

@@ -104,6 +104,11 @@ _SKIPS = 10_000  # skipped pieces whose reason is kept
 
 _HOLD = "SELECT FROM timeline_source WHERE id = %s AND stored = %s AND delete_after IS NULL FOR NO KEY UPDATE"
 
+_REACH = (
+    "UPDATE timeline_source SET entries = %s, stored = %s, sequence = %s, divided = %s, first = %s, last = %s,"
+    " redacted = %s WHERE id = %s"
+)
+
 
 class Overtaken(Exception):
     """Another import has changed the source meanwhile, or the source was deleted."""
@@ -252,7 +257,9 @@ def write_reach(source: Source, world: World) -> None:
     if source.entries:
         source.first, source.last = moment(world.first), moment(world.last)
     source.divided = source.sequence
-    source.save(update_fields=["entries", "stored", "sequence", "divided", "first", "last", "redacted"])
+    reach = source.entries, source.stored, source.sequence, source.divided, source.first, source.last
+    with connection.cursor() as cursor:
+        cursor.execute(_REACH, [*reach, as_json(source.redacted), source.pk])
 
 
 def set_aside(source: Source, where: str, reason: str) -> None:

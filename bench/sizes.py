@@ -4,9 +4,9 @@
 
 A worker follows a replay of FILE (an audit log with objects; without it, one made of the sample) as fast as it can, as
 in `bench.live`. Then the table of its entries is closed and packed again, as happens a day later, and the tables are
-measured. At last, entries of FILE are committed one by one, because a quiet cluster has one entry in each commit. The
-bench prints what that took, and what follows for many clusters that keep so many entries for so many days. In the
-busiest minutes they change `--busy` times as much as on average.
+measured. At last, entries that the watches have shown are committed one by one, because a quiet cluster has one entry
+in each commit. The bench prints what that took, and what follows for many clusters that keep so many entries for so
+many days. In the busiest minutes they change `--busy` times as much as on average.
 """
 
 import argparse
@@ -35,26 +35,28 @@ source.save(update_fields=["table"])
 repacking.repack(source)
 """
 _COMMIT = f"""
-import itertools, json, os, sys, time
+import json, os, time
 from pathlib import Path
 import django
 django.setup()
 from django.db import connection
-from collectors.formats import read
-from timeline.core.entries import Entry
-from timeline.models import Cluster
+from timeline.core.entries import Entry, Mark, MarkType
+from timeline.models import Cluster, Source
 from timeline.pipeline import follow
 from timeline.storage import live
+from timeline.storage.entries import chunks
 def used():
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         fields = Path("/proc", str(cursor.fetchone()[0]), "stat").read_text().rpartition(")")[2].split()
     return time.process_time(), (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-entries = (each for each in read([(Path(sys.argv[1]), "audit")], bodies=True) if isinstance(each, Entry))
+observed = list(chunks.observations(Source.objects.get().pk))
+begun = [each for each in observed if isinstance(each, Mark) and each.what is not MarkType.BOOKMARK]
+entries = sorted((each for each in observed if isinstance(each, Entry)), key=lambda each: each.arrived)
 held = live.open_again(live.begin(Cluster.objects.create(name="commits")))
-follow(held, list(itertools.islice(entries, {_BEFORE})))
+follow(held, begun + entries[:{_BEFORE}])
 before = used()
-for entry in itertools.islice(entries, {_COMMITS}):
+for entry in entries[{_BEFORE} : {_BEFORE + _COMMITS}]:
     follow(held, [entry])
 print(json.dumps([(now - then) / {_COMMITS} for now, then in zip(used(), before)]))
 """

@@ -14,7 +14,7 @@ from traceback import extract_tb
 from msgspec.structs import replace
 
 from timeline import rules
-from timeline.core.entries import Entry
+from timeline.core.entries import FOREVER, Entry
 from timeline.history.lifelines import Key, Track
 from timeline.history.seen import GroupKind
 from timeline.history.world.dependencies import ALL, Dependencies
@@ -57,8 +57,20 @@ def matters(entry: Entry) -> bool:
 
 def horizons(world: World) -> dict[str, int]:
     """Return the horizon of each rule in a live source, by rule id: the drawn time up to which the watches that the
-    rule reads are complete, in microseconds since 1970."""
-    return {rule.id: world.reached(_watched_kinds(rule, world)) for rule in rulebook()}
+    rule reads are complete, in microseconds since 1970. It is the same until the world learns more."""
+    return world.once(horizons, lambda: _computed_horizons(world))
+
+
+def _computed_horizons(world: World) -> dict[str, int]:
+    reached: dict[str, int] = {}
+    for kind, stream in world.streams.items():
+        if stream.since:
+            name = qualified(*kind)  # which kinds of two groups may share
+            reached[name] = min(world.reached([kind]), reached.get(name, FOREVER))
+    ends = world.reached(())
+    return {
+        rule.id: min((reached[kind] for kind in rule.kinds if kind in reached), default=ends) for rule in rulebook()
+    }
 
 
 def _horizons(world: World) -> dict[str, int]:

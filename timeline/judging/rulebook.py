@@ -4,7 +4,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, cached_property
 from types import ModuleType
 
 import msgspec
@@ -26,7 +26,7 @@ Judge = Callable[[Track, World], Iterable[Finding]]
 Whole = Callable[[World], Iterable[Finding]]
 
 
-class Rule(msgspec.Struct, frozen=True):
+class Rule(msgspec.Struct, frozen=True, dict=True):
     """A rule judges tracks of certain kinds by their lifelines and by the objects that they relate to."""
 
     id: str
@@ -44,7 +44,7 @@ class Rule(msgspec.Struct, frozen=True):
     spares: tuple[str, ...] = ()  # kinds that it does not judge, of one that judges all others
     untracked: Whole | None = None  # finds what concerns objects that no observation shows, such as those of logs
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[str, ...]:
         """Return the kinds that it judges, and those that its needs name, without Events."""
         return self._named(self.needs)

@@ -288,6 +288,7 @@ _CLUSTER_GROUPS = (
 )
 
 
+@lru_cache(4096)
 def qualified(group: str, kind: str) -> str:
     """Return the kind, followed by its API group unless that belongs to Kubernetes: Pod, Job, Job.batch.volcano.sh."""
     return f"{kind}.{group}" if "." in group and not group.endswith(".k8s.io") else kind

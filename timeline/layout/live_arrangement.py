@@ -56,17 +56,25 @@ class LiveArrangement:
         orphaned = filter(None, map(self._world.track, self._orphaned))
         waiting = [*changed, *orphaned]
         self._orphaned = {}
+        arranged: set[Key] = set()
+        kept: set[LaneKey] = set()  # lanes without tracks that no longer exist
         for track in waiting:  # the list grows by tracks whose root may have changed
+            if track.key in arranged:
+                continue
+            arranged.add(track.key)
             root = self._world.root(track).name
             before, now = self._positions.get(track.key), (root, member_key(track))
-            moved[root, track.name] = None
+            lane = root, track.name
+            moved[lane] = None
             if before != now:
                 if before is None or before[0] != root:
                     waiting += self._dependent(track)
                 if before:
                     self._remove(track.key, *before, moved)
                 self._insert(track.key, *now, moved)
-            self._drop_vanished((root, track.name), moved)
+            if lane not in kept:
+                kept.add(lane)
+                self._drop_vanished(lane, moved)
         for lane in moved:
             self._strips.enter(lane, self._owned(lane))
         strips, others, dissolved = self._strips.settle(self._place)

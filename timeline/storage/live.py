@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Min
-from django.db.models.functions import Now
 from django.utils import timezone
 from psycopg import sql
 
@@ -47,7 +46,7 @@ from timeline.layout.places import rank_of
 from timeline.models import Cluster, Delta, SnapshotPart, Source, Track
 from timeline.payloads import documents
 from timeline.storage import logs, notify, store
-from timeline.storage.copying import upsert
+from timeline.storage.copying import as_json, upsert
 from timeline.storage.entries import chunks, tables
 from timeline.storage.judged import actors, incidents, views
 from timeline.storage.judged.changes import LiveChanges
@@ -69,8 +68,9 @@ _EVENTS = 300_000_000  # µs for which an Event is kept in memory after the clus
 _TIME_EVERY = 1.0  # the least seconds between two judgements of what only the passing of time changes
 _TIME_SHARE = 40  # such judgements take at most 1/40 of a worker's time
 _QUIET_SHARE = 4  # while no batch waits, they take at most 1/4 of it
-_TOTALS_EVERY = 2.0  # the least seconds between two computations of the totals of a source
+_TOTALS_EVERY = 5.0  # the least seconds between two computations of the totals of a source
 _NAMED = 200  # the most namespaces of a batch that its delta names
+_DELTA = "INSERT INTO timeline_delta (source_id, sequence, at, changed) VALUES (%s, %s, statement_timestamp(), %s)"
 _TOTALS_SHARE = 20  # computing the totals takes at most 1/20 of a worker's time
 
 
@@ -170,7 +170,8 @@ class Live:
             if len(moved["namespaces"]) > _NAMED:
                 del moved["namespaces"]
         changes = {"after": before, "tracks": tracks, **moved, "entries": entries, "lag": self._lag(batch)}
-        Delta.objects.create(source=source, sequence=source.sequence, at=Now(), changed=changes)
+        with connection.cursor() as cursor:
+            cursor.execute(_DELTA, [source.pk, source.sequence, as_json(changes)])
         if source.sequence % KEPT == 0:
             Delta.objects.filter(source=source, sequence__lte=source.sequence - KEPT).delete()
         if time.monotonic() >= self._snapshot_due:

@@ -102,6 +102,14 @@ def track_table(source: Source) -> sql.Identifier:
 _SKIPS = 10_000  # skipped pieces whose reason is kept
 
 
+_HOLD = "SELECT FROM timeline_source WHERE id = %s AND stored = %s AND delete_after IS NULL FOR NO KEY UPDATE"
+
+_REACH = (
+    "UPDATE timeline_source SET entries = %s, stored = %s, sequence = %s, divided = %s, first = %s, last = %s,"
+    " redacted = %s WHERE id = %s"
+)
+
+
 class Overtaken(Exception):
     """Another import has changed the source meanwhile, or the source was deleted."""
 
@@ -112,7 +120,10 @@ def hold(source: Source, stored: int) -> None:
     `stored` is the number of entries that it should have; raises Overtaken if it has another number. Rows that refer to
     the source can still be added: retention adds a freed span while it keeps tables locked that a worker wants next.
     """
-    if not Source.objects.select_for_update(no_key=True).filter(pk=source.pk, stored=stored).exists():
+    with connection.cursor() as cursor:
+        cursor.execute(_HOLD, [source.pk, stored])
+        held = cursor.rowcount
+    if not held:
         raise Overtaken(f"Another import has changed {source.name} meanwhile.")
 
 
@@ -246,7 +257,9 @@ def write_reach(source: Source, world: World) -> None:
     if source.entries:
         source.first, source.last = moment(world.first), moment(world.last)
     source.divided = source.sequence
-    source.save(update_fields=["entries", "stored", "sequence", "divided", "first", "last", "redacted"])
+    reach = source.entries, source.stored, source.sequence, source.divided, source.first, source.last
+    with connection.cursor() as cursor:
+        cursor.execute(_REACH, [*reach, as_json(source.redacted), source.pk])
 
 
 def set_aside(source: Source, where: str, reason: str) -> None:

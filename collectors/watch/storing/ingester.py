@@ -39,7 +39,7 @@ BATCH = 4000  # observations in one commit at most; larger commits take less for
 SLOW_BATCH = 1000  # the same where commits are slow
 _COMMIT_GOAL = 0.5  # seconds; commits shrink if they take twice this time, and grow again below it
 COMMIT_SECONDS = 0.1  # seconds between two commits at least, unless a whole batch waits
-LOOK_SECONDS = 1.0  # seconds between two looks for a log that is to be added, while the watches report nothing
+LOOK_SECONDS = 1.0  # seconds between two looks for what is to be added to the watches, unless more of it waits
 _GIVE_BACK_SECONDS = 3.0  # seconds between two times at which freed memory is given back
 IDLE_SECONDS = 5.0  # seconds without a commit after which rules that judge passing time are run
 MISSING = Stream.State.MISSING
@@ -85,7 +85,8 @@ class Ingester:
         self._most = BATCH  # observations in the next commit at most
         self._makers = Makers(live_source, self._dividing)
         self._attribution = Attribution(live_source)
-        self._more = False  # whether more of the audit log may wait
+        self._more = False  # whether more may wait of what is to be added
+        self._look_at = 0.0  # when to look for it, by time.monotonic
 
     def commit_batch(self) -> None:
         """Commit the observations that wait, or return after a while if none come.
@@ -94,10 +95,12 @@ class Ingester:
         """
         self._feed.check(self._live)
         self._record_aside()
-        adds = self._adds()
-        part = additions.first_part(self._live.source) if adds else None
-        more, self._more = self._more, False
-        patience = 0 if part or more else LOOK_SECONDS
+        began = time.monotonic()
+        adds, looks = self._adds(), self._more or began >= self._look_at
+        if looks:
+            self._look_at = began + LOOK_SECONDS
+        part = additions.first_part(self._live.source) if adds and looks else None
+        patience = 0 if part or self._more else self._look_at - began
         items = [] if self._dividing.waits(_WATCHES) else self._taken(patience)
         batch = self._dividing.kept(each for each in items if isinstance(each, Observation))
         began = time.monotonic()
@@ -106,12 +109,14 @@ class Ingester:
         except pipeline.TwoClusters as error:
             raise Ended("What the server reports now cannot come from the cluster that was watched before.") from error
         self._adapt(len(items), time.monotonic() - began)
+        self._more = part is not None
         if part:
             add_part(self._live, part, self._hold, self._dividing)
         if adds:
-            self._more = add_batches(self._live, self._hold, self._dividing)
             self._makers.note(batch)
-            self._makers.name(self._hold)
+            if looks:
+                self._more |= add_batches(self._live, self._hold, self._dividing)
+                self._makers.name(self._hold)
             self._attribution.note(batch)
             self._attribution.compare()
         for each in items:
@@ -169,16 +174,20 @@ class Ingester:
         due = bool(batch) or now - self._committed >= IDLE_SECONDS
         if not due and not items:
             return
-        with transaction.atomic():
+
+        def take() -> None:
             self._hold()
             for each in items:  # the row of a stream must exist before its first observations are stored
                 if isinstance(each, StreamStatus) and each.state != RESTORED:
                     self._write_status(each)
-            if due:
-                self._committed = now
-                pipeline.follow(self._live, batch, renew=self._feed.taken)
-            else:
-                self._feed.taken()
+            self._feed.taken()
+
+        if due:
+            self._committed = now
+            pipeline.follow(self._live, batch, renew=take)
+        else:
+            with transaction.atomic():
+                take()
         if now - self._given_back >= _GIVE_BACK_SECONDS:
             memory.give_back()  # objects of many sizes come and go between those that stay
             self._given_back = now

@@ -64,6 +64,11 @@ class Dependencies:
         self._asking: dict[Key, None] = {}  # subjects whose judgements got answers: few, in the order of judging
         self._stale: dict[Key, int] = {}
 
+    @property
+    def recording(self) -> bool:
+        """Return whether a judgement is being recorded."""
+        return self._subject is not None
+
     def begin(self, subject: Key, rules: int = ALL) -> None:
         """Start to record what the judgement of this subject by these rules reads, in place of what they read last.
 

@@ -5,7 +5,7 @@ subjects whose judgement read it are judged again.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from timeline.core.actors import actor_of
 from timeline.core.entries import LogLine, Request
@@ -224,13 +224,13 @@ class RecordingWorld(World):
         self._look(until, "referrers", name)
         return super()._referrers(name, until, since)
 
-    # Nothing comes from a cache, so that each judgement records what it looked at.
+    # In a judgement, nothing comes from a cache, so that each judgement records what it looked at.
 
     def owner_of(self, track: Track) -> Track | None:
-        return self._find_owner(track)
+        return self._find_owner(track) if self.dependencies.recording else super().owner_of(track)
 
-    def _roots_of_users(self, name: Name) -> Iterator[tuple[At, Key]]:
-        return self._each_root_of_users(name)
+    def _roots_of_users(self, name: Name) -> Iterable[tuple[At, Key]]:
+        return self._each_root_of_users(name) if self.dependencies.recording else super()._roots_of_users(name)
 
     def complete(self, group: str, kind: str, start: int, end: int, namespace: str | None = None) -> bool:
         answer = super().complete(group, kind, start, end, namespace)

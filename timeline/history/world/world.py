@@ -113,6 +113,7 @@ class World(WholeSource):
                 del self.failures[failure]
             self._ledger.forget(track.name, public_uid(track.ref))
         self._completeness = None
+        self._computed = {}
         self._ledger.forgotten(before)
 
     def snapshot(self) -> Snapshot:

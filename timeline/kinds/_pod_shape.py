@@ -102,6 +102,7 @@ class _PodIP(msgspec.Struct, gc=False):
 class PodStatus(msgspec.Struct, gc=False):
     phase: str | None = None
     reason: str | None = None
+    message: str | None = None
     conditions: tuple[_Condition, ...] | None = None
     containerStatuses: tuple[_ContainerStatus, ...] | None = None
     podIP: str | None = None

@@ -58,7 +58,11 @@ class _Gap(NamedTuple):
 @rule(
     "selector-before-ready",
     judges=("Service",),
-    needs=(need(line("Service", verbs="update")), need(line("EndpointSlice", "Endpoints", verbs="update"))),
+    needs=(
+        need(line("Service", verbs="update")),
+        need(line("EndpointSlice", "Endpoints", verbs="update")),
+        need(line("Service", verbs="create"), misses="Services of which nothing shows what they selected before"),
+    ),
     incident="{anchor} was turned to Pods that were not ready{times}",
     harm="{count} Services without ready endpoints",
     times=True,

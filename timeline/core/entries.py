@@ -108,6 +108,7 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     finalizers: tuple[str, ...] = ()
     generation: int = 0
     at_once: bool = False  # the grace period is 0; then `asked` may be the time of a second request to delete it
+    other_owners: tuple[str, ...] = ()  # kind and name of the ownerReferences besides `Entry.owner`: "Widget/a"
 
 
 class Owner(msgspec.Struct, frozen=True, gc=False):

@@ -114,13 +114,9 @@ class PodAnnotations(msgspec.Struct, gc=False):
     index: str | None = msgspec.field(default=None, name="batch.kubernetes.io/job-completion-index")
 
 
-class PodLabels(msgspec.Struct, gc=False):
-    revision: str | None = msgspec.field(default=None, name="controller-revision-hash")
-
-
 class _Metadata(Metadata):
     annotations: PodAnnotations | None = None
-    labels: PodLabels | None = None
+    labels: msgspec.Raw = msgspec.Raw()
 
 
 class PodShape(Shape):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from timeline.core.job_pods import TERMINAL, spells
 from timeline.core.numbers import whole_number
 from timeline.core.order import At
 from timeline.kinds import Kind, Mark, Phase, Reference, Telling, address, seconds
-from timeline.kinds._pod_shape import PodAnnotations, PodLabels, PodShape, PodSpec, PodStatus, Source, Toleration
+from timeline.kinds._pod_shape import PodAnnotations, PodShape, PodSpec, PodStatus, Source, Toleration
 
 
 class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
@@ -35,6 +36,7 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     addresses: tuple[str, ...] = ()  # status.podIPs, which are those of its node if it uses the host network
     images: tuple[tuple[str, str], ...] = ()  # the name and the image of each container
     revision: str = ""  # of its owner's template: the label controller-revision-hash
+    labels: str = ""  # a hash of all of its labels; "" without any
     refused: str = ""  # why it failed, if its status gives one reason for all of it, such as "OutOfcpu"
     tolerates: tuple[str, ...] = ()  # keys of the taints that do not keep it away from a node; "*" for all
     needs: tuple[Reference, ...] = ()  # the ConfigMaps, Secrets, claims and other objects without which it cannot run
@@ -97,6 +99,7 @@ def _facts(pod: PodShape) -> PodFacts:
             ready = ready or condition.type == "Ready"
             disrupted = disrupted or condition.type == "DisruptionTarget"
     annotations = pod.metadata.annotations or PodAnnotations()
+    revision, labels = _labels(bytes(pod.metadata.labels)) if pod.metadata.labels else ("", "")
     return PodFacts(
         *pod.metadata.common,
         phase=status.phase or "",
@@ -115,11 +118,25 @@ def _facts(pod: PodShape) -> PodFacts:
         scheduler=spec.schedulerName or "",
         addresses=_addresses(status),
         images=_images(spec),
-        revision=(pod.metadata.labels or PodLabels()).revision or "",
+        revision=revision,
+        labels=labels,
         refused=_refused(status),
         tolerates=_tolerates(bytes(spec.tolerations)) if spec.tolerations else (),
         needs=_needs(spec),
     )
+
+
+@lru_cache(10_000)  # each write of a Pod repeats its labels
+def _labels(text: bytes) -> tuple[str, str]:
+    """Return the revision that the labels of a Pod name, and a hash of all labels; "" for each that there is not."""
+    labels = _read_labels.decode(text)
+    if not labels:
+        return "", ""
+    every = repr(sorted(labels.items())).encode()
+    return labels.get("controller-revision-hash", ""), blake2b(every, digest_size=4).hexdigest()
+
+
+_read_labels = msgspec.json.Decoder(dict[str, str] | None)
 
 
 def _refused(status: PodStatus) -> str:

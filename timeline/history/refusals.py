@@ -25,10 +25,14 @@ def webhook(name: str) -> Name:
 def refusers(request: Request) -> Iterator[Name]:
     """Yield the names of what refused a request: a webhook that could not be called, a PodDisruptionBudget, a
     ResourceQuota that was written meanwhile, a Namespace that cannot take new objects, or the
-    CustomResourceDefinition of a kind that was not served. None for other refusals."""
+    CustomResourceDefinition or APIService of a kind that was not served. None for other refusals."""
     ref, said = request.ref, request.message
+    server = Name("apiregistration.k8s.io", "APIService", "", f"{ref.version}.{ref.group}")
     if request.code == 404 and not request.reason and ref.group:
         yield Name("apiextensions.k8s.io", "CustomResourceDefinition", "", f"{resource_of(ref.kind)}.{ref.group}")
+        yield server
+    elif request.code == 503 and request.reason in ("", "ServiceUnavailable") and ref.group:
+        yield server
     elif found := _WEBHOOK.search(said):
         yield webhook(found[1])
     elif request.action == "eviction" and (found := _BUDGET.search(said)):

@@ -6,7 +6,7 @@ The API server says it in the message of the refusal, in words that have stood f
 import re
 from collections.abc import Iterator
 
-from timeline.core.entries import Request
+from timeline.core.entries import Annotations, Request
 from timeline.history.lifelines import Name
 from timeline.kinds import resource_of
 
@@ -41,3 +41,11 @@ def refusers(request: Request) -> Iterator[Name]:
         yield Name("", "ResourceQuota", ref.namespace, found[1])
     elif request.code == 403 and _NAMESPACE.search(said):
         yield Name("", "Namespace", "", ref.namespace)
+
+
+def unasked(annotations: Annotations) -> Iterator[Name]:
+    """Yield the names, as `webhook` returns them, of the webhooks that could not be called about a write, which the API
+    server let through, as their `failurePolicy` says."""
+    for name, said in annotations:
+        if name.startswith("failed-open."):
+            yield webhook(said)

@@ -41,6 +41,7 @@ from timeline.judging.refusals.webhooks import (
     failures,
     is_untrusted,
     ref_of,
+    role,
     service_at,
     webhooks_in,
 )
@@ -64,7 +65,7 @@ SHORT = setting("ca-bundle-stale", "short", 1, "s", "Writes refused for a shorte
 )
 def judge(configuration: Track, world: World) -> Iterator[Finding]:
     for each in failures(configuration, world):
-        refused = [*filter(is_untrusted, each.refused)]
+        refused = [*filter(is_untrusted, each.writes)]
         found = [_occurrence(configuration, outage) for outage in divided.outages(refused, APART.microseconds)]
         if not found:
             continue
@@ -92,7 +93,7 @@ def judge(configuration: Track, world: World) -> Iterator[Finding]:
 
 def _occurrence(configuration: Track, outage: list[Request]) -> Occurrence:
     written = _trusted_after(configuration, outage)
-    proof = divided.shown(outage, "write refused")
+    proof = divided.shown(outage, role)
     if written:
         proof.append(Proof("caBundle written", configuration.ref, written, Part.LATE))
     lasted, refused = divided.lasted(outage), divided.writes(outage)

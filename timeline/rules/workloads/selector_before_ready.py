@@ -77,7 +77,7 @@ def judge(service: Track, world: World) -> Iterator[Finding]:
     end = world.last if service.asked_to_end is None else min(world.last, service.asked_to_end)
     spans = ready(pieces, end)
     turned = [(service, after) for before, after in pairwise(service.moments) if _turned(before, after)]
-    relabelled = (found for each in spans if (found := _relabelled(each.until, pieces, world)))
+    relabelled = (new for each in spans if (new := _relabelled(each.until, pieces, world)))
     by_loss: dict[object, _Gap] = {}
     for whose, changed in (*turned, *relabelled):
         if gap := _gap(whose, changed, pieces, spans, end, world):

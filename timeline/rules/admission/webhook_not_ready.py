@@ -110,6 +110,6 @@ def _occurrence(each: Failures, service: Track | None, outage: list[Request], wo
         effect=(harm, writes),
         last=outage[-1].received,
         acts=divided.acts(outage),
-        links=(divided.link(each.service, outage),),
+        links=(divided.link(each.service, outage),) if any(write.refused for write in outage) else (),
         interval=lasted,
     )

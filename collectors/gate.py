@@ -20,7 +20,7 @@ from collectors.redaction.intents import wanted_of
 from collectors.redaction.objects import clean_text
 from collectors.redaction.screening import have_no_credentials
 from timeline.core.bounds import FAULTS
-from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
+from timeline.core.entries import Annotations, Entry, LogLine, Mark, Observation, Request
 from timeline.core.masks import BY_NAME
 from timeline.core.secret_names import Grade, grade
 from timeline.core.values import check_object
@@ -28,6 +28,9 @@ from timeline.core.values import check_object
 TOO_DEEP = "it is nested deeper than CAUSELINE_DEPTH_LIMIT allows"
 LINE_KEPT = 1000  # characters of a line of a log that are kept
 MESSAGE_KEPT = 500  # characters of the message of a refusal that are kept
+ANNOTATIONS_KEPT = 10  # annotations of an audit event that are kept
+ANNOTATION_KEPT = 300  # characters of each of them
+NAME_KEPT = 100  # characters of the name of each of them
 _TOGETHER = 500  # observations whose names are searched for credentials at once
 _FEW = 8  # observations that are searched one by one
 _ESCAPED = re.compile(rb"\\.")
@@ -112,6 +115,8 @@ def _checked(each: Observation, limits: Limits, bodies: bool) -> Observation | S
             return _line(each)
         if isinstance(each, Mark):
             return without_credentials(each)
+        if each.annotations:
+            each = replace(each, annotations=_kept(each.annotations))
         if isinstance(each, Request) and len(each.message) > MESSAGE_KEPT:
             return replace(each, message=clean_text(each.message)[:MESSAGE_KEPT])
         return _with_object(each, limits, bodies) if isinstance(each, Entry) and each.body else each
@@ -138,6 +143,14 @@ def _cleaned(each: Observation) -> Observation | Skipped:
         return without_credentials(each)
     except FAULTS as error:
         return _skipped(each, error)
+
+
+def _kept(annotations: Annotations) -> Annotations:
+    return tuple((name[:NAME_KEPT], _cut(said)) for name, said in annotations[:ANNOTATIONS_KEPT])
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= ANNOTATION_KEPT else clean_text(text)[:ANNOTATION_KEPT]
 
 
 def _skipped(each: Observation, error: Exception) -> Skipped:

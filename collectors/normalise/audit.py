@@ -15,6 +15,7 @@ from collectors.normalise.deletion import (
     has_namespace_finalizers,
     outlives_delete,
 )
+from collectors.normalise.evidence import annotations_of
 from collectors.normalise.interning import Interner
 from collectors.normalise.requests import named_revision
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Intent, Level, Place, revision
@@ -291,6 +292,7 @@ class _EventReader:
             intent,
             0,
             blind(event) if change is Change.MODIFIED else (),
+            annotations_of(event, refused=False),
         )
 
     def _custom_kind(self, name: str) -> Kind:

@@ -64,6 +64,7 @@ class AuditEvent(msgspec.Struct, gc=False):
     responseObject: msgspec.Raw = msgspec.Raw()
     requestReceivedTimestamp: str = ""
     stageTimestamp: str = ""
+    annotations: msgspec.Raw = msgspec.Raw()
     timestamp: msgspec.Raw = msgspec.Raw()  # v1alpha1 and v1beta1, whole seconds
     # V1alpha1 and v1beta1; creationTimestamp is when the stage was reached.
     metadata: msgspec.Raw = msgspec.Raw()

@@ -9,9 +9,10 @@ from collectors.normalise import is_present
 from collectors.normalise.audit_event import AuditEvent
 from collectors.normalise.requests import named_revision
 
-_HINTS = (b"finalizers", b"taints", b"ingress")
+_HINTS = (b"finalizers", b"ownerReferences", b"taints", b"ingress")
 _PATHS = {  # by the path of a list in an object: the fact that has it
     "/metadata/finalizers": "finalizers",
+    "/metadata/ownerReferences": "owners",
     "/spec/taints": "taints",
     "/status/loadBalancer/ingress": "addresses",
 }

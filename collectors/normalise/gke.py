@@ -106,6 +106,7 @@ def event_in(record: bytes) -> bytes | None:
                 "reason": _REASONS.get(payload.status.code, ""),
                 "message": payload.status.message,
             },
+            "annotations": entry.labels,
             "requestObject": payload.request,
             "responseObject": payload.response,
             "requestReceivedTimestamp": entry.timestamp,

@@ -8,6 +8,7 @@ import msgspec
 
 from collectors.normalise import is_present
 from collectors.normalise.audit_event import AuditEvent, ObjectReference, fill_timestamps, instant, latest, refusal_of
+from collectors.normalise.evidence import annotations_of
 from collectors.normalise.interning import Interner
 from timeline.core.entries import FOREVER, WRITES, Place, Request, revision
 from timeline.kinds import Metadata, kind_of, of_resource
@@ -106,6 +107,7 @@ def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request |
         place,
         0,
         text(refusal_of(event)) if not reading and code >= 400 else "",
+        annotations_of(event, refused=True) if not reading and code >= 400 else (),
     )
 
 

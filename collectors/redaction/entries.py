@@ -54,9 +54,9 @@ def entry_without_credentials(entry: Entry) -> Entry:
     )
     actor, agent, sets = clean_name(entry.actor), clean_name(entry.user_agent), _clean_value(entry.sets)
     identity, action = clean_name(entry.identity), clean_name(entry.action)
-    client = entry.client and _clean_client(entry.client)
+    client, annotations = entry.client and _clean_client(entry.client), _clean_value(entry.annotations)
     same = ref is entry.ref and owner is entry.owner and facts is entry.facts and sets is entry.sets
-    same = same and client is entry.client
+    same = same and client is entry.client and annotations is entry.annotations
     if same and (actor, agent, identity, action) == (entry.actor, entry.user_agent, entry.identity, entry.action):
         return entry
     return replace(
@@ -70,6 +70,7 @@ def entry_without_credentials(entry: Entry) -> Entry:
         identity=identity,
         action=action,
         client=client,
+        annotations=annotations,
     )
 
 
@@ -82,6 +83,8 @@ def request_without_credentials(request: Request) -> Request:
         changed["ref"] = ref
     if request.client and (client := _clean_client(request.client)) is not request.client:
         changed["client"] = client
+    if (annotations := _clean_value(request.annotations)) is not request.annotations:
+        changed["annotations"] = annotations
     return replace(request, **changed) if changed else request
 
 

@@ -57,6 +57,7 @@ def have_no_credentials(observations: Sequence[object]) -> bool:
             return False
         add(each.ref)
         add(each.client)
+        add(each.annotations)
     new = found - _known
     texts = [text for text in _texts(new) if len(text) >= SHORT and text not in _known]
     if not _are_harmless(texts):

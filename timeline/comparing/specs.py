@@ -36,7 +36,9 @@ _LABELS |= {f"batch.kubernetes.io/{name}" for name in ("controller-uid", "job-tr
 _TOKEN = re.compile(r"kube-api-access-[a-z0-9]{5}")
 _MOUNTED = "kube-api-access-*"
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_OWN_FACTS = {"created", "deleting", "asked", "at_once", "generation", "finalizers"}  # facts that say nothing of a spec
+_OWN_FACTS = {  # facts that say nothing of a spec
+    "created", "deleting", "asked", "at_once", "generation", "finalizers", "other_owners", "labels", "state", "over",
+}  # fmt: skip
 
 
 def spec_of(ref: ObjectRef, owner: Owner | None, bodies: Iterable[bytes], created: Facts | None) -> Spec:

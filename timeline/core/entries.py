@@ -108,6 +108,7 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     finalizers: tuple[str, ...] = ()
     generation: int = 0
     at_once: bool = False  # the grace period is 0; then `asked` may be the time of a second request to delete it
+    other_owners: tuple[str, ...] = ()  # kind and name of the ownerReferences besides `Entry.owner`: "Widget/a"
 
 
 class Owner(msgspec.Struct, frozen=True, gc=False):
@@ -146,6 +147,9 @@ class Client(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, rename="
 
 # What somebody wants of an object: sorted pairs of aspect and value (see `timeline.core.intent`).
 Intent = tuple[tuple[str, str], ...]
+
+# What the API server noted of the checks of a request: sorted pairs of name and text (see `normalise.evidence`).
+Annotations = tuple[tuple[str, str], ...]
 
 _WITHIN = 999_999  # µs that a time can lose at most when it is cut to a whole second
 
@@ -187,6 +191,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     misdated: int = 0  # the time that it states, if that lay in the future; then `received` is only a lower bound
     # The facts that are lists and that the write replaced as a whole, although it named no revision: "finalizers", …
     blind: tuple[str, ...] = ()
+    annotations: Annotations = ()
 
     @property
     def writer(self) -> str:
@@ -285,6 +290,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     misdated: int = 0  # as in `Entry`
     # What the API server said of a refusal; "" where that only repeats the reason and the object.
     message: str = ""
+    annotations: Annotations = ()
 
     @property
     def refused(self) -> bool:

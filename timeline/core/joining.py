@@ -122,6 +122,7 @@ def one(change: Entry, write: Entry | None) -> Entry:
         identity=write.identity,
         place=write.place,
         client=write.client,
+        annotations=write.annotations,
     )
 
 

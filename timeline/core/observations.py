@@ -41,6 +41,8 @@ def merged(one: Entry, other: Entry) -> Entry:
         added["actor"] = second.actor  # an admission webhook was asked by whom
     if first.clock is Clock.AUDIT and first.client is None and second.client is not None:
         added["client"] = second.client
+    if not first.annotations and second.annotations:
+        added["annotations"] = second.annotations
     if first.named is None and second.named is not None and first.resource_version is None:
         added["named"] = second.named
     if first.change is Change.OBSERVED and second.change is not Change.OBSERVED:

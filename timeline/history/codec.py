@@ -100,6 +100,7 @@ def line_of(entry: Observation) -> bytes:
             None if entry.body else entry.intent,  # with the body, it can be read from that
             entry.misdated,
             entry.blind,
+            entry.annotations,
         )
     )
 
@@ -127,6 +128,7 @@ def _request_fields(request: Request) -> RequestFields:
         request.place,
         request.misdated,
         request.message,
+        request.annotations,
     )
 
 
@@ -192,6 +194,7 @@ def _request_of(line: bytes | memoryview, known: Known) -> Request:
         read.place,
         read.misdated,
         once(read.message, read.message),
+        once(read.annotations, read.annotations),
     )
 
 
@@ -225,6 +228,7 @@ def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> 
         once(read.intent, read.intent),
         read.misdated,
         read.blind,
+        once(read.annotations, read.annotations),
     )
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from timeline.core.entries import (
     FOREVER,
+    Annotations,
     Change,
     Client,
     Clock,
@@ -50,6 +51,7 @@ class EntryLine(msgspec.Struct, omit_defaults=True, gc=False):
     intent: Intent | None = None
     misdated: Time = 0
     blind: tuple[str, ...] = ()
+    annotations: Annotations = ()
 
 
 class EntryRead(EntryLine, gc=False):
@@ -104,6 +106,7 @@ class RequestFields(msgspec.Struct, omit_defaults=True, gc=False):
     place: Place | None = None
     misdated: Time = 0
     message: str = ""
+    annotations: Annotations = ()
 
 
 class RequestLine(msgspec.Struct, gc=False):

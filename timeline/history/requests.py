@@ -14,7 +14,7 @@ from timeline.core.entries import WRITES, Entry, Request
 from timeline.core.machine.spill import Spilling
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Name, name_of
-from timeline.history.refusals import refusers
+from timeline.history.refusals import refusers, unasked
 from timeline.history.request_store import RequestStore
 from timeline.history.seen import GroupKind
 
@@ -61,6 +61,12 @@ class Requests:
                 self.changed.add(refuser)
         return True
 
+    def let_through(self, write: Entry) -> None:
+        """Learn which webhooks were not asked about a write because they could not be called."""
+        for name in unasked(write.annotations):
+            self._refused.put(name, write.identity or ("write", write.received), without_effect(write))
+            self.changed.add(name)
+
     def about(self, name: Name) -> Sequence[Request]:
         """Return the requests about the objects of a name, in the order in which they were received.
 
@@ -104,8 +110,8 @@ class Requests:
         return found.get(uid, ()), found.get("", ())
 
     def refused_by(self, refuser: Name) -> list[Request]:
-        """Return the requests that something refused (see `refusals.refusers`), in the order in which they were
-        received."""
+        """Return the requests that something refused (see `refusals.refusers`), and of a webhook those that the API
+        server let through without asking it, in the order in which they were received."""
         if refuser not in self._refused:
             return []
         return sorted(map(self._corrected, self._refused.about(refuser)), key=_order)
@@ -177,7 +183,7 @@ def _precedence(request: Request) -> tuple[bool, int, str, int]:
 
 
 def without_effect(write: Entry) -> Request:
-    """Return the request of a write that changed nothing, because its answer repeats the revision of an earlier one."""
+    """Return the request of a write, which changed nothing if its answer repeats the revision of an earlier one."""
     return Request(
         write.ref,
         "write",
@@ -191,4 +197,5 @@ def without_effect(write: Entry) -> Request:
         client=write.client,
         identity=write.identity,
         place=write.place,
+        annotations=write.annotations,
     )

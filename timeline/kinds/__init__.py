@@ -116,14 +116,24 @@ class Metadata(msgspec.Struct, gc=False):
     ownerReferences: tuple[OwnerReference, ...] | None = None
 
     @property
-    def common(self) -> tuple[int, bool, int, tuple[str, ...], int, bool]:
+    def common(self) -> tuple[int, bool, int, tuple[str, ...], int, bool, tuple[str, ...]]:
         """Return the facts of every kind, in the order of `Facts`. Raises ValueError if a field is not a valid time."""
         created = seconds(self.creationTimestamp) if self.creationTimestamp else 0
+        finalizers, generation, owners = self.finalizers or (), self.generation or 0, self._other_owners
         if self.deletionTimestamp is None:
-            return created, False, 0, self.finalizers or (), self.generation or 0, False
+            return created, False, 0, finalizers, generation, False, owners
         ends = seconds(self.deletionTimestamp)  # the end of the grace period
         asked = min(ends, max(0, ends - (self.deletionGracePeriodSeconds or 0) * 1_000_000))
-        return created, True, asked, self.finalizers or (), self.generation or 0, not self.deletionGracePeriodSeconds
+        return created, True, asked, finalizers, generation, not self.deletionGracePeriodSeconds, owners
+
+    @property
+    def _other_owners(self) -> tuple[str, ...]:
+        """Return the owners besides the controller, or besides the only one."""
+        owners = self.ownerReferences
+        if not owners or len(owners) == 1:
+            return ()
+        controller = next((each for each in owners if each.controller), None)
+        return tuple(f"{each.kind}/{each.name}" for each in owners if each is not controller)
 
     @property
     def stated(self) -> dict[str, Any]:

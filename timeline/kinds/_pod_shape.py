@@ -102,6 +102,7 @@ class _PodIP(msgspec.Struct, gc=False):
 class PodStatus(msgspec.Struct, gc=False):
     phase: str | None = None
     reason: str | None = None
+    message: str | None = None
     conditions: tuple[_Condition, ...] | None = None
     containerStatuses: tuple[_ContainerStatus, ...] | None = None
     podIP: str | None = None
@@ -113,13 +114,9 @@ class PodAnnotations(msgspec.Struct, gc=False):
     index: str | None = msgspec.field(default=None, name="batch.kubernetes.io/job-completion-index")
 
 
-class PodLabels(msgspec.Struct, gc=False):
-    revision: str | None = msgspec.field(default=None, name="controller-revision-hash")
-
-
 class _Metadata(Metadata):
     annotations: PodAnnotations | None = None
-    labels: PodLabels | None = None
+    labels: msgspec.Raw = msgspec.Raw()
 
 
 class PodShape(Shape):

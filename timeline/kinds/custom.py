@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from timeline.core.entries import Facts
 from timeline.core.secret_names import grade
 from timeline.core.values import decoded
-from timeline.kinds import Kind, Shape
+from timeline.kinds import Kind
+from timeline.kinds._stated import StatedFacts, StatedShape, state_of
 
 _NAMES = 200  # if an object has more possible names of other objects, none is kept, and rules conclude nothing from it
 _LISTED = 10  # a map with at least this many values, all of them maps, is treated as a list of named items
@@ -26,12 +26,11 @@ _no_names = re.compile(  # fields whose values belong to a program or may be sec
 _name = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
 
 
-class CustomShape(Shape):
+class CustomShape(StatedShape):
     spec: msgspec.Raw = msgspec.Raw()
-    status: msgspec.Raw = msgspec.Raw()
 
 
-class CustomFacts(Facts, frozen=True, omit_defaults=True, gc=False):
+class CustomFacts(StatedFacts, frozen=True, omit_defaults=True, gc=False):
     """What is kept of a custom resource."""
 
     asks: int = -1  # the most children that its numbers and lists may request; -1 if no body of it was logged
@@ -45,8 +44,14 @@ def _facts(shape: CustomShape) -> CustomFacts:
     asks = max(sum(counts), counts[-1] * counts[-2] if len(counts) > 1 else 0)  # replicas × shards
     names = sorted({*_names(spec), *_names(status)})
     many = len(names) > _NAMES
+    state, over = state_of(status)
     return CustomFacts(
-        *shape.metadata.common, asks=min(asks, 2**53), names=() if many else tuple(names), many_names=many
+        *shape.metadata.common,
+        state=state,
+        over=over,
+        asks=min(asks, 2**53),
+        names=() if many else tuple(names),
+        many_names=many,
     )
 
 

@@ -1,6 +1,8 @@
-"""Name kinds of Kubernetes and Volcano whose metadata alone is read. The file of a kind takes precedence."""
+"""Name kinds of Kubernetes and Volcano of which at most the metadata and the status are read. The file of a kind takes
+precedence."""
 
 from timeline.kinds import Kind
+from timeline.kinds._stated import StatedFacts, StatedShape, stated
 
 _RBAC = "rbac.authorization.k8s.io"
 
@@ -13,7 +15,7 @@ KINDS = (
     Kind("apps", "ControllerRevision", "rev", "Other", subresources=(), watched=False),
     Kind("batch", "CronJob", "cj", "Jobs"),
     Kind("networking.k8s.io", "NetworkPolicy", "netpol", "Network", subresources=()),
-    Kind("networking.k8s.io", "Ingress", "ing", "Network"),
+    Kind("networking.k8s.io", "Ingress", "ing", "Network", StatedShape, StatedFacts, stated),
     Kind("scheduling.k8s.io", "PriorityClass", "pc", "Cluster", subresources=(), namespaced=False),
     Kind("scheduling.volcano.sh", "Queue", "queue", "Groups", aliases=("q",), namespaced=False),
     Kind("storage.k8s.io", "StorageClass", "sc", "Cluster", subresources=(), namespaced=False),

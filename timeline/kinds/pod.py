@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from timeline.core.job_pods import TERMINAL, spells
 from timeline.core.numbers import whole_number
 from timeline.core.order import At
 from timeline.kinds import Kind, Mark, Phase, Reference, Telling, address, seconds
-from timeline.kinds._pod_shape import PodAnnotations, PodLabels, PodShape, PodSpec, PodStatus, Source, Toleration
+from timeline.kinds._pod_shape import PodAnnotations, PodShape, PodSpec, PodStatus, Source, Toleration
 
 
 class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
@@ -35,6 +36,7 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     addresses: tuple[str, ...] = ()  # status.podIPs, which are those of its node if it uses the host network
     images: tuple[tuple[str, str], ...] = ()  # the name and the image of each container
     revision: str = ""  # of its owner's template: the label controller-revision-hash
+    labels: str = ""  # a hash of all of its labels; "" without any
     refused: str = ""  # why it failed, if its status gives one reason for all of it, such as "OutOfcpu"
     tolerates: tuple[str, ...] = ()  # keys of the taints that do not keep it away from a node; "*" for all
     needs: tuple[Reference, ...] = ()  # the ConfigMaps, Secrets, claims and other objects without which it cannot run
@@ -46,8 +48,10 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
     @property
     def turned_away(self) -> bool:
         """Return whether a kubelet refused the Pod, so that it failed without having run."""
-        never_ran = not self.started and not self.disrupted
-        return bool(self.refused) and never_ran and _TURNED_AWAY.fullmatch(self.refused) is not None
+        if not self.refused or self.started:
+            return False
+        kept_out = not self.disrupted and _TURNED_AWAY.fullmatch(self.refused) is not None
+        return kept_out or self.refused == _ON_ARRIVAL
 
     def failed_since(self, before: "PodFacts") -> bool:
         """Return whether a container failed or was restarted since the earlier state `before`, for another reason than
@@ -57,10 +61,14 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
         return self.restarts > before.restarts or (self.failed and not before.failed)
 
 
+# The reasons for which a kubelet refuses a Pod, but for NodeShutdown: that of a node that is about to go.
 _TURNED_AWAY = re.compile(
-    r"OutOf\w+|UnexpectedAdmissionError|NodeAffinity|NodePorts|NodeName|TopologyAffinityError|SMTAlignmentError"
-    r"|ResourceAllocationError|PodFeatureUnsupported|InvalidNodeInfo"
+    r"OutOf\w+|Unexpected\w+|NodeAffinity|NodePorts|NodeName|TopologyAffinityError|SMTAlignmentError"
+    r"|ResourceAllocationError|PodFeatureUnsupported|InvalidNodeInfo|AppArmor|SysctlForbidden|PodOS\w+"
+    r"|\w+NotSupported|InitContainerRestartPolicyForbidden|VolumeAttachmentLimitExceeded"
 )
+_ON_ARRIVAL = "Evicted on arrival"  # the reason is "Evicted", but the message that of a Pod that is not let in
+_PRESSED = "The node had condition: "  # of one that ran, a kubelet says "The node was low on resource: "
 
 
 def _number(text: str | None) -> int:
@@ -91,6 +99,7 @@ def _facts(pod: PodShape) -> PodFacts:
             ready = ready or condition.type == "Ready"
             disrupted = disrupted or condition.type == "DisruptionTarget"
     annotations = pod.metadata.annotations or PodAnnotations()
+    revision, labels = _labels(bytes(pod.metadata.labels)) if pod.metadata.labels else ("", "")
     return PodFacts(
         *pod.metadata.common,
         phase=status.phase or "",
@@ -109,11 +118,32 @@ def _facts(pod: PodShape) -> PodFacts:
         scheduler=spec.schedulerName or "",
         addresses=_addresses(status),
         images=_images(spec),
-        revision=(pod.metadata.labels or PodLabels()).revision or "",
-        refused=(status.reason or "") if status.phase == "Failed" else "",
+        revision=revision,
+        labels=labels,
+        refused=_refused(status),
         tolerates=_tolerates(bytes(spec.tolerations)) if spec.tolerations else (),
         needs=_needs(spec),
     )
+
+
+@lru_cache(10_000)  # each write of a Pod repeats its labels
+def _labels(text: bytes) -> tuple[str, str]:
+    """Return the revision that the labels of a Pod name, and a hash of all labels; "" for each that there is not."""
+    labels = _read_labels.decode(text)
+    if not labels:
+        return "", ""
+    every = repr(sorted(labels.items())).encode()
+    return labels.get("controller-revision-hash", ""), blake2b(every, digest_size=4).hexdigest()
+
+
+_read_labels = msgspec.json.Decoder(dict[str, str] | None)
+
+
+def _refused(status: PodStatus) -> str:
+    if status.phase != "Failed":
+        return ""
+    on_arrival = status.reason == "Evicted" and _PRESSED in (status.message or "")
+    return _ON_ARRIVAL if on_arrival else status.reason or ""
 
 
 def _addresses(status: PodStatus) -> tuple[str, ...]:
@@ -150,9 +180,18 @@ def _spells(pod: Any) -> Iterable[tuple[str, At, At | None]]:
     """Yield the spells of a Pod of a Job (see `timeline.core.job_pods`), and "refused", which begins when a node
     refused the Pod and does not end."""
     yield from spells(pod)
-    refused = next((each for each in pod.moments if each.facts.turned_away), None)
-    if refused:
+    if refused := refusal_of(pod):
         yield "refused", refused.at, None
+
+
+def refusal_of(pod: Any) -> Any:
+    """Return the moment of a Pod at which a node had refused it; None if none did, or if the Pod had run before."""
+    for moment in pod.moments:
+        if moment.facts is not None and moment.facts.started:
+            return None
+        if moment.facts is not None and moment.facts.turned_away:
+            return moment
+    return None
 
 
 def _clues(pod: PodFacts) -> Iterable[str]:

@@ -5,8 +5,8 @@
 A Volcano job whose controller creates claims (`<job>-pvc-<12 letters or digits>`) that are neither in its
 `spec.volumes[].volumeClaimName` nor in `status.controlledResources`. Of any other owner: at least 20 children of one
 kind, created within 60 s, or 100 within an hour, while its `metadata.generation` does not change, that neither its spec
-nor its status names or asks for, and that no Pod uses. There is one finding for each owner, and its count grows with
-the children.
+nor its status names or asks for, and that no Pod uses. Or as many Pods of a ReplicaSet, beyond its `spec.replicas`,
+that nobody has deleted. There is one finding for each owner, and its count grows with the children.
 
 ## Why it matters
 
@@ -30,8 +30,9 @@ cluster, and is only an info. Pods, Jobs and custom resources are only an info, 
 - Claims whose names are written back a few ms after their creation.
 - Claims and children of an owner that is being deleted, and children that are deleted again at once.
 - Whatever a spec asks for, in any number: `replicas`, `parallelism`, `workers`, a list of names, nested counts.
-- ReplicaSets of a rollout, Pods of a workload, Jobs of a CronJob, claims of a StatefulSet and of ephemeral volumes,
+- ReplicaSets of a rollout, Jobs of a CronJob, claims of a StatefulSet and of ephemeral volumes,
   EndpointSlices, Events, Leases, ControllerRevisions.
+- Pods of a workload, but for those of a ReplicaSet that stay. Pods that a node refused: refused-by-node reports these.
 - Children that Pods use.
 - An owner whose body was never logged, because nobody knows what it asks for. The claims of such a Volcano job are
   reported as info if there are at least 20 within 60 s.
@@ -67,6 +68,7 @@ from timeline.judging.references.missing import links_of
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 from timeline.kinds import qualified
+from timeline.kinds.pod import refusal_of
 
 COUNT = setting("runaway-creation", "count", 20, "", "How many unwanted children of one kind are a runaway.")
 WITHIN = setting("runaway-creation", "within", 60, "s", "In how long a time so many of them come.")
@@ -111,6 +113,8 @@ def judge(owner: Track, world: World) -> Iterator[Finding]:
         found = _leaked_claims(owner, world) if logged else _unexplained_claims(owner, world)
     elif kind == "Deployment" or kind != owner.ref.kind:  # other owners want thousands of Pods, and nothing else
         found = _unwanted(owner, world)
+    elif kind == "ReplicaSet":
+        found = _surplus(owner, world)
     else:
         return
     if found:
@@ -161,6 +165,23 @@ def _unwanted(owner: Track, world: World) -> Runaway | None:
     found = [_runaway(owner, children, world) for children in unnamed_children(owner, world) if len(children) >= enough]
     runaways = [each for each in found if each and len(each.leaked) >= enough]
     return max(runaways, key=lambda each: (each.effect is Effect.OBSERVED, len(each.leaked)), default=None)
+
+
+def _surplus(owner: Track, world: World) -> Runaway | None:
+    """Return the Pods of a ReplicaSet that nobody asked to end, beyond the most that it ever asked for; None if they
+    are not enough, or if a line of Pods or of the ReplicaSet may be missing."""
+    asked = requested_children(owner)
+    pods = [each for each in world.children(owner) if each.created and each.ref.kind == "Pod"]
+    if asked is None or len(pods) < asked + COUNT.value:
+        return None
+    stay = [each for each in pods if each.asked_to_end is None and not refusal_of(each)]
+    leaked = max((group[asked:] for group in by_generation(owner, stay)), key=len, default=[])
+    start, namespace = pods[0].first.time, owner.ref.namespace
+    complete = world.complete("", "Pod", start, world.last, namespace) and world.seen["", "Pod"].shows_states
+    if not complete or not _enough(leaked) or not world.complete("apps", "ReplicaSet", start, world.last, namespace):
+        return None
+    reason = f"Exact: the ReplicaSet asks for {asked}, and no line says that any of these Pods was deleted."
+    return Runaway(leaked, Verdict.EXACT, Effect.POSSIBLE, reason)
 
 
 def _runaway(owner: Track, children: list[Track], world: World) -> Runaway | None:

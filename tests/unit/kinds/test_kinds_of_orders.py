@@ -80,3 +80,15 @@ def test_a_webhook_is_known_by_its_service_and_a_hash_of_what_it_trusts() -> Non
 )  # fmt: skip
 def test_the_bar_shows_the_state(group: str, kind: str, fields: dict[str, Any], phase: str) -> None:
     assert kind_of(group, kind).phase(read(group, kind, **fields)).text == phase
+
+
+@pytest.mark.parametrize(("group", "kind"), [("example.com", "Widget"), ("networking.k8s.io", "Ingress")])
+def test_a_status_is_the_same_again_whatever_times_it_has(group: str, kind: str) -> None:
+    def state(*phases: str, at: str) -> Any:
+        conditions = [{"type": each, "status": "True", "lastTransitionTime": at} for each in phases]
+        return read(group, kind, status={"conditions": conditions, "lastSync": at})
+
+    one, other, again = state("Ready", at="1"), state("Failed", at="2"), state("Ready", at="3")
+    assert one.state == again.state != other.state != ""
+    assert (one.over, other.over) == (False, True)
+    assert read(group, kind).state == "" == read(group, kind, status={}).state  # type: ignore[attr-defined]

@@ -157,3 +157,18 @@ def test_lives_without_uids_have_findings_of_their_own() -> None:
 )
 def test_a_duration_reads_as_a_person_says_it(microseconds: int, words: str) -> None:
     assert duration(microseconds) == words
+
+
+def test_writes_that_were_let_through_unchecked_are_only_an_info() -> None:
+    (found,) = found_in(RULES / "webhook-not-ready" / "fires-let-through-unchecked.jsonl")
+    assert found.severity == "info"
+
+
+@pytest.mark.parametrize(("bundles", "severity"), [(1, "info"), (0, "warning")])
+def test_some_seconds_until_the_first_ca_bundle_are_only_an_info(bundles: int, severity: str, tmp_path: Path) -> None:
+    log = (RULES / "ca-bundle-stale" / "fires-certificate-before-bundle.jsonl").read_bytes()
+    path = tmp_path / "ca-bundle-stale" / "audit.log"
+    path.parent.mkdir()
+    path.write_bytes(log.replace(b'"caBundle":', b'"other":', bundles))
+    (found,) = found_in(path)
+    assert found.severity == severity

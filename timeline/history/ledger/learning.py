@@ -108,6 +108,8 @@ class Learned:
                 self._rename(OTHER_EVENTS, EVENTS)
             if kind in self._kinds:
                 entry = of_kind(entry, self._kinds[kind])  # it is the same change
+            if entry.annotations:
+                self.requests.let_through(entry)
             if keeps and not keeps(entry):
                 self._refuse(entry)
                 continue

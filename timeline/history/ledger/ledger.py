@@ -155,6 +155,7 @@ class Ledger(Settled):
                     self._learn_event(entry)
             for entry in entries:
                 self.shown.learn(entry)  # of what was forgotten, only what the snapshot says is known
+                self.requests.let_through(entry)
             name = name_of(ref)
             known = ObjectEntries(name, ref.uid, number, self.seen[name[:2]])
             known.entries = {identity(entry): entry for entry in entries}

@@ -7,9 +7,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from timeline.core.actors import actor_of
-from timeline.core.entries import Change
+from timeline.core.entries import Change, Clock
 from timeline.history.lifelines import Moment, Track
-from timeline.kinds.service import ServiceFacts
+from timeline.history.world.world import World
+
+_ENDINGS = ("terminal", "finished", "over")  # the facts by which kinds say that an object has finished
+_LAST = ("kubelet", "namespace-controller", "generic-garbage-collector")  # they end what others wanted to end
 
 
 class Round(NamedTuple):
@@ -20,14 +23,13 @@ class Round(NamedTuple):
     undone: Moment
 
 
-def made_and_deleted(children: Iterable[Track], short: int) -> Iterator[list[Round]]:
+def made_and_deleted(children: Iterable[Track], short: int, world: World) -> Iterator[list[Round]]:
     """Yield the loops in which objects of one kind were created, and asked to end within `short` microseconds before
     they had finished, one after the other."""
     by_kind: dict[tuple[str, str], list[Round]] = defaultdict(list)
     for child in children:
-        asked = next((each for each in child.moments if _ends(each)), None)
-        if child.created and asked and asked.time - child.created.time <= short and not _finished(child, asked):
-            by_kind[child.ref.group, child.ref.kind].append(Round(child, child.created, asked))
+        if found := _round(child, short, world):
+            by_kind[child.ref.group, child.ref.kind].append(found)
     for rounds in by_kind.values():
         rounds.sort(key=lambda each: (each.done.at, each.track.ref.name))
         chain: list[Round] = []
@@ -37,29 +39,59 @@ def made_and_deleted(children: Iterable[Track], short: int) -> Iterator[list[Rou
         yield chain
 
 
+def made_again(lives: Iterable[Track], short: int, world: World) -> list[Round]:
+    """Return the rounds in which one program created an object of a name, and another one asked it to end within
+    `short` microseconds before it had finished."""
+    rounds = (found for each in lives if (found := _round(each, short, world)))
+    return [each for each in rounds if each.undone.clock is Clock.AUDIT and _of_two(each)]
+
+
+def _round(child: Track, short: int, world: World) -> Round | None:
+    asked = next((each for each in child.moments if _ends(each)), None)
+    if child.created is None or asked is None or asked.time - child.created.time > short:
+        return None
+    return None if _may_have_finished(child, asked, world) else Round(child, child.created, asked)
+
+
 def _ends(moment: Moment) -> bool:
     return moment.change is Change.DELETED or (moment.facts is not None and bool(moment.facts.deleting))
 
 
-def _finished(child: Track, asked: Moment) -> bool:
-    return any(bool(getattr(each.facts, "terminal", False)) for each in child.moments if each.at <= asked.at)
+def _may_have_finished(child: Track, asked: Moment, world: World) -> bool:
+    """Return whether an object had finished when it was asked to end, or is of a kind that finishes and nothing shows
+    that it had not."""
+    states = [each.facts for each in child.moments if each.at <= asked.at and each.facts is not None]
+    if any(getattr(facts, name, False) for facts in states for name in _ENDINGS):
+        return True
+    finishes = any(hasattr(child.kind.facts_type, name) for name in _ENDINGS)
+    return finishes and asked.entry.facts is None and not world.seen[child.ref.group, child.ref.kind].shows_statuses
 
 
-def to_and_fro(service: Track) -> list[Round]:
-    """Return the rounds in which one program set the status of a load balancer, and another one set the one before."""
-    states = [each for each in service.moments if isinstance(each.facts, ServiceFacts)]
-    changes = [after for before, after in pairwise(states) if before.facts.balancer != after.facts.balancer]
+def to_and_fro(track: Track) -> list[Round]:
+    """Return the rounds in which one program set the status of an object, of a Service that of its load balancer, and
+    another one set the one before, while nobody asked for something else."""
+    states = [each for each in track.moments if each.facts is not None]
+    changes = [after for before, after in pairwise(states) if _state(before) != _state(after)]
     rounds = []
     for before, done, undone in zip(changes, changes[1:], changes[2:], strict=False):
-        back = before.facts.balancer == undone.facts.balancer
-        if back and before.facts.balancer and done.facts.balancer and _writer(done) != _writer(undone):
-            rounds.append(Round(service, done, undone))
+        asked = {each.facts.generation for each in (before, done, undone)}
+        round = Round(track, done, undone)
+        if _state(before) == _state(undone) and len(asked) == 1 and _of_two(round):
+            rounds.append(round)
     return rounds
 
 
-def _writer(moment: Moment) -> str:
-    actor = actor_of(moment.entry)
-    return f"{actor.component}\n{actor.user}" if actor else ""
+def _state(moment: Moment) -> str:
+    """Return a hash of the status of an object; "" if it has none, or if its kind keeps none."""
+    return getattr(moment.facts, "balancer", "") or getattr(moment.facts, "state", "")
+
+
+def _of_two(round: Round) -> bool:
+    """Return whether two programs made the two writes of a round, and the second one of its own accord."""
+    one, other = actor_of(round.done.entry), actor_of(round.undone.entry)
+    if one is None or other is None or other.component in _LAST:
+        return False
+    return (one.component, one.user) != (other.component, other.user)
 
 
 def quick(rounds: Sequence[Round], times: int, within: int) -> list[Round]:

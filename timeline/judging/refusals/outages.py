@@ -1,6 +1,6 @@
 """Divide the requests that one thing refused into outages, and let findings state one. It does no I/O."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from timeline.core.durations import Length
 from timeline.core.entries import Level, Request
@@ -36,16 +36,18 @@ def outages(refused: Iterable[Request], apart: int) -> Iterator[list[Request]]:
 
 
 def lasted(outage: Sequence[Request]) -> Length:
-    """Return how long requests were refused: at least from the first to the last one."""
-    span = outage[-1].received - outage[0].received
+    """Return how long requests were refused: at least from the first to the last one; 0 of none."""
+    span = outage[-1].received - outage[0].received if outage else 0
     return Length(span, span)
 
 
-def shown(outage: Sequence[Request], role: str) -> list[Proof]:
-    """Return the first and the last of the refused requests as events of a proof."""
+def shown(outage: Sequence[Request], role: str | Callable[[Request], str]) -> list[Proof]:
+    """Return the first and the last of the refused requests as events of a proof, all in one role or each in its
+    own."""
     ends = outage[:1] if len(outage) == 1 else [outage[0], outage[-1]]
-    words = [role] if len(ends) == 1 else [f"first {role}", f"last {role}"]
-    return [Proof(word, each.ref, moment_of(each), Part.ACT) for word, each in zip(words, ends, strict=True)]
+    words = [""] if len(ends) == 1 else ["first ", "last "]
+    roles = [word + (role if isinstance(role, str) else role(each)) for word, each in zip(words, ends, strict=True)]
+    return [Proof(each, end.ref, moment_of(end), Part.ACT) for each, end in zip(roles, ends, strict=True)]
 
 
 def acts(outage: Sequence[Request]) -> tuple[Proof, ...]:
@@ -60,5 +62,9 @@ def link(refuser: Name, outage: Sequence[Request]) -> Link:
 
 
 def writes(outage: Sequence[Request]) -> str:
-    """Return how many writes were refused, in words."""
-    return f"{len(outage)} writes were refused" if len(outage) > 1 else "one write was refused"
+    """Return how many writes were refused, and how many let through although a webhook could not be asked, in words."""
+    refused = sum(each.refused for each in outage)
+    words = [f"{refused} writes were refused" if refused > 1 else "one write was refused"] if refused else []
+    if let := len(outage) - refused:
+        words.append(f"{let} writes were let through unchecked" if let > 1 else "one write was let through unchecked")
+    return " and ".join(words)

@@ -17,8 +17,8 @@ and the next write of the `caBundle`, if there was one.
 
 ## Looks alike but is benign
 
-- Writes that were refused for less than a second while the `caBundle` was written for the first time: this is only an
-  info.
+- Writes that were refused for less than a second, or for some seconds until the `caBundle` was written for the first
+  time: this is only an info.
 - A webhook with `failurePolicy: Ignore`: no write is refused.
 - A certificate that has expired: nothing was written in the wrong order.
 
@@ -41,6 +41,7 @@ from timeline.judging.refusals.webhooks import (
     failures,
     is_untrusted,
     ref_of,
+    role,
     service_at,
     webhooks_in,
 )
@@ -49,6 +50,13 @@ from timeline.judging.verdicts import Verdict
 
 APART = setting("ca-bundle-stale", "apart", 60, "s", "Refused writes further apart than this count as two outages.")
 SHORT = setting("ca-bundle-stale", "short", 1, "s", "Writes refused for a shorter time are only an info.")
+FIRST = setting(
+    "ca-bundle-stale",
+    "first",
+    10,
+    "s",
+    "Writes refused for a shorter time before the first caBundle was written are only an info.",
+)
 
 
 @rule(
@@ -64,7 +72,7 @@ SHORT = setting("ca-bundle-stale", "short", 1, "s", "Writes refused for a shorte
 )
 def judge(configuration: Track, world: World) -> Iterator[Finding]:
     for each in failures(configuration, world):
-        refused = [*filter(is_untrusted, each.refused)]
+        refused = [*filter(is_untrusted, each.writes)]
         found = [_occurrence(configuration, outage) for outage in divided.outages(refused, APART.microseconds)]
         if not found:
             continue
@@ -92,11 +100,12 @@ def judge(configuration: Track, world: World) -> Iterator[Finding]:
 
 def _occurrence(configuration: Track, outage: list[Request]) -> Occurrence:
     written = _trusted_after(configuration, outage)
-    proof = divided.shown(outage, "write refused")
+    proof = divided.shown(outage, role)
     if written:
         proof.append(Proof("caBundle written", configuration.ref, written, Part.LATE))
     lasted, refused = divided.lasted(outage), divided.writes(outage)
-    harm = Effect.POSSIBLE if lasted.least >= SHORT.microseconds else Effect.NONE
+    short = FIRST if written and not _trusted_any(configuration, outage) else SHORT
+    harm = Effect.POSSIBLE if lasted.least >= short.microseconds else Effect.NONE
     return occurrence(
         *proof,
         headline=f"{refused} because {{subjects}} did not trust the certificate of its webhook",
@@ -121,3 +130,9 @@ def _trusted_after(configuration: Track, outage: list[Request]) -> Moment | None
             return moment
         before = trusted
     return None
+
+
+def _trusted_any(configuration: Track, outage: list[Request]) -> bool:
+    """Return whether a configuration may have had a caBundle before the last refused write."""
+    before = [each for each in configuration.moments if each.time <= outage[-1].received]
+    return not before or any(webhook.trusts for each in before for webhook in webhooks_in(each))

@@ -2,8 +2,9 @@
 
 ## What it sees
 
-A client wrote objects of a kind whose CustomResourceDefinition did not exist, or was not established yet. The API
-server answered that it does not know the kind (404). Later the definition was established.
+A client wrote objects of a kind whose CustomResourceDefinition did not exist, or was not established yet, or whose
+APIService was not available yet. The API server answered that it does not know the kind (404), or that nobody serves
+it (503). Later the definition was established, or the APIService available.
 
 ## Why it matters
 
@@ -13,7 +14,8 @@ pipeline, has failed for nothing but the order of its steps.
 ## Proof
 
 The refused writes, which name the API group and the resource of the kind, and the moment at which the definition of
-this name was established; if no state of it was logged, the moment at which it was created.
+this name was established, or the APIService of this group and version available; if no state of the definition was
+logged, the moment at which it was created.
 
 ## Looks alike but is benign
 
@@ -21,11 +23,13 @@ this name was established; if no state of it was logged, the moment at which it 
   This is only an info.
 - Reads of a kind that is not installed: programs ask in that way whether it is.
 - A kind whose definition never came, or went before the writes: then nothing was written too early.
+- An APIService that was available before: then its server was gone for a while, or too busy.
 - An object that does not exist: the API server then names it.
 
 ## What to do
 
-Apply the definitions first, wait until they are established, and only then apply their objects.
+Apply the definitions and the APIServices first, wait until they are established or available, and only then apply their
+objects.
 """
 
 from collections.abc import Iterator
@@ -39,20 +43,23 @@ from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, 
 from timeline.judging.refusals import outages as divided
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict, between
+from timeline.kinds import resource_of
 
 APART = setting("kind-not-served", "apart", 300, "s", "Refused writes further apart than this count separately.")
 SHORT = setting("kind-not-served", "short", 1, "s", "Writes refused for a shorter time are only an info.")
+_KINDS = ("CustomResourceDefinition", "APIService")
 
 
 @rule(
     "kind-not-served",
-    judges=("CustomResourceDefinition",),
+    judges=_KINDS,
     needs=(
-        need(line("CustomResourceDefinition", verbs="create", level=Level.METADATA)),
+        need(line(*_KINDS, verbs="create", level=Level.METADATA)),
         need(line(verbs="vain", level=Level.METADATA)),
         need(line("CustomResourceDefinition", verbs="status"), misses="when the kinds were established"),
+        need(line("APIService", verbs="status"), misses="kinds that an APIService serves"),
     ),
-    incident="Objects were written before {anchor} was established{times}",
+    incident="Objects were written before {anchor} was served{times}",
     harm="{count} kinds written before the API served them",
 )
 def judge(definition: Track, world: World) -> Iterator[Finding]:
@@ -67,6 +74,11 @@ def judge(definition: Track, world: World) -> Iterator[Finding]:
     if not found:
         return
     ref = definition.ref
+    kind = ref.name
+    wait = kubectl("", "wait --for=condition=Established crd/{} --timeout=60s", kind)
+    if ref.kind == "APIService":
+        kind = f"{resource_of(refused[0].ref.kind)}.{refused[0].ref.group}"
+        wait = kubectl("", "wait --for=condition=Available apiservice/{} --timeout=60s", ref.name)
     yield Finding(
         rule="kind-not-served",
         subject=ref,
@@ -75,23 +87,29 @@ def judge(definition: Track, world: World) -> Iterator[Finding]:
         occurrences=tuple(found),
         measured=longest(found),
         advice=(
-            f"Look: {kubectl('', 'get {} -A', ref.name)}: were the refused writes made again since? The proof has who "
+            f"Look: {kubectl('', 'get {} -A', kind)}: were the refused writes made again since? The proof has who "
             "sent them.",
             "Clean: apply the manifests of what is missing again: `kubectl apply -f FILE`.",
-            "Prevent: apply the definitions first, and wait: "
-            f"{kubectl('', 'wait --for=condition=Established crd/{} --timeout=60s', ref.name)}.",
-            f"Verify: {kubectl('', 'get {} -A', ref.name)} shows the objects.",
+            f"Prevent: apply the definitions first, and wait: {wait}.",
+            f"Verify: {kubectl('', 'get {} -A', kind)} shows the objects.",
         ),
     )
 
 
 def _served(definition: Track) -> Moment | None:
-    """Return the first moment at which a definition was surely established, or else created; None if nothing shows
-    when that was."""
-    if not definition.created:
-        return None
-    established = next((each for each in definition.moments if each.facts and each.facts.established), None)
-    return established or definition.created
+    """Return the first moment at which an APIService was surely available, or a definition established, or else
+    created; None if nothing shows when that was, or if the API server itself serves what the APIService names."""
+    served = next((each for each in definition.moments if _state(each)), None)
+    if definition.ref.kind == "APIService":
+        return served if definition.created and definition.value("service") else None
+    return definition.created and (served or definition.created)
+
+
+def _state(moment: Moment) -> str:
+    """Return in which state a definition or an APIService serves its kinds from a moment on; "" if it does not."""
+    if getattr(moment.facts, "established", False):
+        return "established"
+    return "available" if getattr(moment.facts, "available", "") == "True" else ""
 
 
 def _before(definition: Track, world: World) -> list[Track]:
@@ -101,15 +119,15 @@ def _before(definition: Track, world: World) -> list[Track]:
 
 def _occurrence(definition: Track, served: Moment, outage: list[Request]) -> Occurrence:
     proof = divided.shown(outage, "write refused")
-    role = "established" if served.facts and served.facts.established else "created"
-    proof.append(Proof(f"definition {role}", definition.ref, served, Part.LATE))
+    state = _state(served) or "created"
+    proof.append(Proof(f"definition {state}", definition.ref, served, Part.LATE))
     lasted, refused = between(proof[0].moment, served), divided.writes(outage)
     harm = Effect.POSSIBLE if len(outage) > 1 and lasted.least >= SHORT.microseconds else Effect.NONE
     return occurrence(
         *proof,
-        headline=f"{refused}, {lasted} before {{subjects}} was {role}",
+        headline=f"{refused}, {lasted} before {{subjects}} was {state}",
         plural="definitions",
-        why="Exact: the API server answered that it does not know the kind, before its definition was established.",
+        why="Exact: the API server answered that it does not serve the kind, before its definition was there.",
         effect=(harm, refused),
         acts=divided.acts(outage),
         links=(divided.link(definition.name, outage),),

@@ -13,12 +13,13 @@ repair the webhook may be refused, too.
 ## Proof
 
 The refused writes, in which the API server names the webhook. It says itself that the Service has no endpoints, or does
-not exist; or it got no answer, and no EndpointSlice of the Service showed a ready endpoint.
+not exist; or it got no answer, and no EndpointSlice of the Service showed a ready endpoint. Of writes that it let
+through, an annotation of the audit log names the webhook that could not be called.
 
 ## Looks alike but is benign
 
 - Writes that were refused for less than a second, and then were taken: this is only an info.
-- A webhook with `failurePolicy: Ignore`: no write is refused.
+- A webhook with `failurePolicy: Ignore`: no write is refused. That writes were let through unchecked is only an info.
 - A webhook that answers, and refuses what is written.
 - A webhook whose certificate is not trusted: ca-bundle-stale reports that.
 - Dry runs.
@@ -37,7 +38,7 @@ from timeline.judging.advice import kubectl
 from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, longest, occurrence
 from timeline.judging.refusals import outages as divided
-from timeline.judging.refusals.webhooks import KINDS, Failures, failures, ready_after, ref_of, service_at, unready
+from timeline.judging.refusals.webhooks import KINDS, Failures, failures, ready_after, ref_of, role, service_at, unready
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 
@@ -50,7 +51,11 @@ SHORT = setting("webhook-not-ready", "short", 1, "s", "Writes refused for a shor
     judges=KINDS,
     needs=(
         need(line(*KINDS, verbs="state")),
-        need(line(verbs="vain", level=Level.METADATA)),
+        need(
+            line(verbs="vain", level=Level.METADATA),
+            line(verbs="create update", level=Level.METADATA, sent=True),
+        ),
+        need(line(verbs="vain", level=Level.METADATA), misses="writes that were refused"),
         need(
             line("EndpointSlice", verbs="state"),
             misses="webhooks that did not answer, and when they became ready",
@@ -61,9 +66,9 @@ SHORT = setting("webhook-not-ready", "short", 1, "s", "Writes refused for a shor
 )
 def judge(configuration: Track, world: World) -> Iterator[Finding]:
     for each in failures(configuration, world):
-        service = service_at(each.service, each.refused[-1].received, world)
-        refused = unready(service, each.refused, world)
-        found = [_occurrence(each, service, outage, world) for outage in divided.outages(refused, APART.microseconds)]
+        service = service_at(each.service, each.writes[-1].received, world)
+        writes = unready(service, each.writes, world)
+        found = [_occurrence(each, service, outage, world) for outage in divided.outages(writes, APART.microseconds)]
         if not found:
             continue
         ref, name = configuration.ref, each.service.name
@@ -72,7 +77,7 @@ def judge(configuration: Track, world: World) -> Iterator[Finding]:
             subject=ref,
             other=ref_of(each.service, service),
             verdict=Verdict.EXACT,
-            summary=f"{divided.writes(refused)} because Service {name} of {ref.kind} {ref.name} had no ready endpoint",
+            summary=f"{divided.writes(writes)} because Service {name} of {ref.kind} {ref.name} had no ready endpoint",
             occurrences=tuple(found),
             measured=longest(found),
             advice=(
@@ -91,19 +96,20 @@ def judge(configuration: Track, world: World) -> Iterator[Finding]:
 
 def _occurrence(each: Failures, service: Track | None, outage: list[Request], world: World) -> Occurrence:
     back = ready_after(service, outage[-1].received, world)
-    proof = divided.shown(outage, "write refused")
+    proof = divided.shown(outage, role)
     if back:
         proof.append(Proof("endpoint ready", back.track.ref, back.since, Part.LATE))
-    lasted, refused = divided.lasted(outage), divided.writes(outage)
-    harm = Effect.POSSIBLE if lasted.least >= SHORT.microseconds else Effect.NONE
+    lasted, writes = divided.lasted(outage), divided.writes(outage)
+    refused = divided.lasted([each for each in outage if each.refused])
+    harm = Effect.POSSIBLE if refused.least >= SHORT.microseconds else Effect.NONE
     return occurrence(
         *proof,
-        headline=f"{refused} because {{subjects}} calls Service {each.service.name}, which had no ready endpoint",
+        headline=f"{writes} because {{subjects}} calls Service {each.service.name}, which had no ready endpoint",
         plural="webhook configurations",
-        why="Exact: the API server names the webhook in each refusal, and says why it could not call it.",
-        effect=(harm, refused),
+        why="Exact: the API server names the webhook that it could not call, and the Service had no ready endpoint.",
+        effect=(harm, writes),
         last=outage[-1].received,
         acts=divided.acts(outage),
-        links=(divided.link(each.service, outage),),
+        links=(divided.link(each.service, outage),) if any(write.refused for write in outage) else (),
         interval=lasted,
     )

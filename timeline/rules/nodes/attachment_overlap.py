@@ -31,6 +31,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from timeline.core.entries import Level
 from timeline.history.lifelines import Moment, Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
@@ -60,7 +61,8 @@ class _Overlap(NamedTuple):
     needs=(
         need(line("VolumeAttachment", verbs="status")),
         need(line("PersistentVolume", verbs="state")),
-        need(line("PersistentVolumeClaim", verbs="state")),
+        need(line("PersistentVolumeClaim", verbs="state", level=Level.METADATA)),
+        need(line("PersistentVolumeClaim", verbs="state"), misses="which claim of a name had the volume"),
     ),
     incident="The volume of {anchor} was held by two nodes{times}",
     harm="{count} volumes held by two nodes",

@@ -54,9 +54,10 @@ _LEAVING = (
     "bound-to-leaving-node",
     judges=("Pod",),
     needs=(
-        need(line("Pod", verbs="update status")),
+        need(line("Pod", verbs="state")),
         need(line("Node", verbs="update")),
         need(line("Node", verbs="delete")),
+        need(line("Pod", verbs="update status"), misses="Pods of which only a later write shows that they were bound"),
         need(line("Pod", verbs="delete"), misses="Pods that were evicted"),
     ),
     incident="{subjects} were bound to nodes that were about to go",

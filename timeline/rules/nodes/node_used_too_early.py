@@ -58,9 +58,11 @@ class _Lack(NamedTuple):
     "node-used-too-early",
     judges=("Pod",),
     needs=(
-        need(line("Pod", verbs="update status")),
+        need(line("Pod", verbs="state")),
         need(line("Event", verbs="create")),
+        need(line("Pod", verbs="update status"), misses="Pods of which only a later write shows that they were bound"),
         need(line("CSINode", verbs="state"), misses="drivers that had not registered"),
+        need(line("CSINode", verbs="create"), misses="drivers of nodes whose CSINode was not logged before"),
         need(line("Node", verbs="status"), misses="nodes that were not ready"),
     ),
     incident="{subjects} were bound to nodes that could not run them yet",

@@ -18,7 +18,9 @@ Each Pod that failed with such a reason and whose containers never started, and 
 ## Looks alike but is benign
 
 - A few Pods that are refused once, such as when a node restarts: this is only an info.
-- Pods that were evicted, preempted, or that ran and failed.
+- Pods that a node refuses because it shuts down.
+- Pods that were evicted, preempted, or that ran and failed. Pods that a node does not take because it lacks memory or
+  disk have the reason `Evicted`, too, but never ran.
 
 ## What to do
 
@@ -36,6 +38,7 @@ from timeline.judging.findings import Effect, Finding, Part, Proof, occurrence
 from timeline.judging.nodes.bindings import node_at
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
+from timeline.kinds.pod import refusal_of
 
 TIMES = setting("refused-by-node", "times", 3, "", "How many refused Pods of one owner are a warning.")
 WITHIN = setting("refused-by-node", "within", 600, "s", "How long before and after a refused Pod others count.")
@@ -53,7 +56,7 @@ WITHIN = setting("refused-by-node", "within", 600, "s", "How long before and aft
     harm="{count} Pods that a node refused",
 )
 def judge(pod: Track, world: World) -> Iterator[Finding]:
-    refused = next((each for each in pod.moments if each.facts is not None and each.facts.turned_away), None)
+    refused = refusal_of(pod)
     if refused is None:
         return
     ref, node, reason = pod.ref, refused.facts.node, refused.facts.refused

@@ -3,8 +3,9 @@
 ## What it sees
 
 Objects of one owner that were created and deleted again at once, at least ten times one after the other within ten
-minutes, while the owner stayed as it was. Or the status of a Service's load balancer that two programs set to and fro,
-at least ten times.
+minutes, while the owner stayed as it was. Or an object without an owner that one program created and another one
+deleted, again and again. Or a status that two programs set to and fro at least ten times: that of a Service's load
+balancer, of an Ingress or of a custom resource, without the times in it.
 
 ## Why it matters
 
@@ -18,7 +19,8 @@ The creations and deletions, or the writes of the status, in commit order, with 
 ## Looks alike but is benign
 
 - Objects of a rollout or of a scaling: many are created, and later many are deleted.
-- Pods and Jobs that finish before they are deleted.
+- Pods, Jobs and custom resources that finish before they are deleted, or may have.
+- An object that a program creates and deletes itself again and again, such as a lock.
 - An owner whose generation changes meanwhile: somebody asks for something else each time.
 - Fields of the spec that two programs take back from each other: field-fight reports these.
 - Writes without effect: write-storm reports these.
@@ -30,13 +32,15 @@ Stop one of the two, and find out which of them is to own the object.
 
 from collections.abc import Iterator
 
+from timeline.core.entries import Level
 from timeline.history.lifelines import Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.cleanup import MOST
-from timeline.judging.coverage.lines import SELDOM_OWN, line, need
+from timeline.judging.coverage.lines import line, need
+from timeline.judging.endpoints.readiness import surely_unchanged
 from timeline.judging.findings import Effect, Finding, Part, Proof, occurrence
-from timeline.judging.incidents.loops import Round, made_and_deleted, quick, to_and_fro, writers
+from timeline.judging.incidents.loops import Round, made_again, made_and_deleted, quick, to_and_fro, writers
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict, between
 
@@ -48,34 +52,50 @@ SHORT = setting("hot-loop", "short", 60, "s", "An object that stayed for longer 
 @rule(
     "hot-loop",
     judges=(),
-    spares=SELDOM_OWN,
+    spares=("Pod", "Job.batch.volcano.sh", "Event", "EndpointSlice", "Endpoints"),
     needs=(
-        need(line("Pod", "EndpointSlice", verbs="create delete", others=True)),
-        need(line("Service", verbs="status"), misses="load balancers whose status is set to and fro"),
+        need(
+            line("Pod", "EndpointSlice", verbs="create delete", level=Level.METADATA, others=True),
+            line("Service", "Ingress", verbs="status", others=True),
+        ),
+        need(line("Pod", "EndpointSlice", verbs="create", others=True), misses="objects that belong to one owner"),
+        need(line("Pod", "EndpointSlice", verbs="delete", others=True), misses="which objects were deleted"),
+        need(line("Service", "Ingress", verbs="status", others=True), misses="a status that is set to and fro"),
     ),
     incident="Writes of {anchor} undid each other again and again",
     harm="{count} rounds of writes that undid each other in {anchors}",
 )
 def judge(owner: Track, world: World) -> Iterator[Finding]:
     times, within = int(TIMES.value), WITHIN.microseconds
-    chains = made_and_deleted(world.children(owner), SHORT.microseconds)
-    loops = (loop for rounds in chains if (loop := quick(rounds, times, within)) and _stood_still(owner, loop))
-    if loop := max(loops, key=len, default=[]):
+    chains = made_and_deleted(world.children(owner), SHORT.microseconds, world)
+    loops = (loop for rounds in chains if (loop := quick(rounds, times, within)) and _stood_still(owner, loop, world))
+    loop = max(loops, key=len, default=[]) or quick(_of_name(owner, world), times, within)
+    if loop:
         kind = loop[0].track.ref.kind
         made, deleted = writers(each.done for each in loop), writers(each.undone for each in loop)
         words = f"{made} created {kind}s, and {deleted} deleted them, {len(loop)} times"
         yield _finding(owner, loop, f"{kind} created", f"{kind} deleted", words)
-    elif owner.ref.kind == "Service" and not owner.ref.group and (loop := quick(to_and_fro(owner), times, within)):
+    elif loop := quick(to_and_fro(owner), times, within):
         both = writers(moment for each in loop for moment in (each.done, each.undone))
         words = f"{both} set its status back {len(loop)} times"
         yield _finding(owner, loop, "status set", "status set back", words)
 
 
-def _stood_still(owner: Track, loop: list[Round]) -> bool:
-    """Return whether an owner had one generation from the first to the last round."""
-    start = max(0, owner.count_until(loop[0].done.at) - 1)
-    states = owner.moments[start : owner.count_until(loop[-1].undone.at)]
-    return len({each.facts.generation for each in states if each.facts is not None and not each.facts.deleting}) <= 1
+def _of_name(track: Track, world: World) -> list[Round]:
+    """Return the rounds in which an object without an owner was created and deleted by two programs, for the first
+    object of the name; [] for the others."""
+    if track.owner or not track.ended:
+        return []
+    lives = world.incarnations(track.name)
+    return made_again(lives, SHORT.microseconds, world) if lives[0].key == track.key else []
+
+
+def _stood_still(owner: Track, loop: list[Round], world: World) -> bool:
+    """Return whether an owner surely had one generation from the first to the last round."""
+    start, end = max(0, owner.count_until(loop[0].done.at) - 1), loop[-1].undone
+    states = [each.facts for each in owner.moments[start : owner.count_until(end.at)] if each.facts is not None]
+    asked = {each.generation for each in states if not each.deleting}
+    return bool(states) and len(asked) <= 1 and surely_unchanged(owner, owner.moments[start].time, end.time, world)
 
 
 def _finding(owner: Track, loop: list[Round], done: str, undone: str, words: str) -> Finding:

@@ -2,14 +2,15 @@
 
 ## What it sees
 
-A program added an element to a list of an object: a finalizer, a taint, or an address of a load balancer. Soon after,
-another one replaced the whole list without naming a revision. The new list is the one from before the first program's
-addition, with other changes: the added element is gone.
+A program added an element to a list of an object: a finalizer, an owner, a taint, or an address of a load balancer.
+Soon after, another one replaced the whole list without naming a revision. The new list is the one from before the first
+program's addition, with other changes: the added element is gone.
 
 ## Why it matters
 
 Neither program has made a mistake that it could notice: both writes succeeded. A finalizer that is lost lets an object
-go before it is cleaned up, and a taint that is lost lets Pods onto a node that is not ready for them.
+go before it is cleaned up, an owner that is lost lets it stay or go at the wrong time, and a taint that is lost lets
+Pods onto a node that is not ready for them.
 
 ## Proof
 
@@ -45,7 +46,7 @@ from timeline.judging.verdicts import Verdict, between
 from timeline.kinds import qualified
 
 WITHIN = setting("lost-update", "within", 60, "s", "How long before the write that lost it an element was added.")
-_LISTS = {"finalizers": "finalizer", "taints": "taint", "addresses": "address"}
+_LISTS = {"finalizers": "finalizer", "owners": "owner", "taints": "taint", "addresses": "address"}
 
 
 class _Loss(NamedTuple):
@@ -110,6 +111,10 @@ def _loss(moments: Sequence[Moment], at: int, fact: str) -> _Loss | None:
 
 
 def _list(moment: Moment, fact: str) -> frozenset[str] | None:
+    if fact == "owners":
+        owner, known = moment.entry.owner, moment.entry.facts
+        first = (f"{owner.kind}/{owner.name}",) if owner else ()
+        return None if known is None else frozenset((*first, *known.other_owners))
     values = getattr(moment.facts, fact, None)
     return None if values is None else frozenset(values)
 

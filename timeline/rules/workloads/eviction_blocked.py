@@ -15,7 +15,7 @@ The refused evictions, in which the API server names the budget, and the status 
 
 ## Looks alike but is benign
 
-- Evictions refused while a replacement starts, and then allowed.
+- Evictions refused while a replacement starts, and then allowed: this is only an info.
 - Refusals over less than the setting `short`: they are not reported.
 - Refusals over less than the setting `long`, of a budget that may allow an eviction once a Pod is ready: this is only
   an info.
@@ -59,7 +59,7 @@ def judge(budget: Track, world: World) -> Iterator[Finding]:
     outages = [each for each in divided.outages(refused, APART.microseconds) if _blocked(each, world)]
     if not outages:
         return
-    found = [_occurrence(budget, each) for each in outages]
+    found = [_occurrence(budget, each, world) for each in outages]
     ref, number = budget.ref, sum(map(len, outages))
     yield Finding(
         rule="eviction-blocked",
@@ -87,17 +87,25 @@ def _blocked(outage: list[Request], world: World) -> bool:
     first, last = outage[0].received, outage[-1].received
     if last - first < SHORT.microseconds:
         return False
-    pods = (pod for name in {name_of(each.ref) for each in outage} for pod in world.incarnations(name, last))
-    return not any(pod.asked_to_end and first < pod.asked_to_end <= last for pod in pods)
+    return not _evicted(outage, first, last, world)
 
 
-def _occurrence(budget: Track, outage: list[Request]) -> Occurrence:
+def _evicted(outage: list[Request], since: int, until: int, world: World) -> bool:
+    """Return whether any of the Pods was asked to end between two drawn times."""
+    pods = (pod for name in {name_of(each.ref) for each in outage} for pod in world.incarnations(name, until))
+    return any(pod.asked_to_end and since < pod.asked_to_end <= until for pod in pods)
+
+
+def _occurrence(budget: Track, outage: list[Request], world: World) -> Occurrence:
     state = _state(budget, outage[-1].received)
     lasted, number = divided.lasted(outage), len(outage)
     never = state and 0 <= state.facts.expected <= state.facts.needed and state.facts.healthy >= state.facts.expected
     words = f"{number} evictions were refused in {lasted}"
+    last = outage[-1].received
     if never:
         effect = Effect.POSSIBLE, f"{words}; all Pods are healthy, so the budget never allows one"
+    elif _evicted(outage, last, last + APART.microseconds, world):
+        effect = Effect.NONE, f"{words}; then the budget allowed one"
     else:
         effect = Effect.POSSIBLE if lasted.least >= LONG.microseconds else Effect.NONE, words
     stated = [Proof("budget allows none", budget.ref, state)] if state else []

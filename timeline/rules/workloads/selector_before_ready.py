@@ -2,8 +2,8 @@
 
 ## What it sees
 
-The selector of a Service changed, and its ready endpoints went from some to none, until the Pods that it selects now
-became ready.
+The selector of a Service changed, or the labels of all of its ready Pods, and its ready endpoints went from some to
+none, until the Pods that it selects now became ready.
 
 ## Why it matters
 
@@ -12,26 +12,27 @@ were there all the time.
 
 ## Proof
 
-The write that changed the selector, and the EndpointSlices of the Service before it, after it, and when an endpoint was
-ready again. No write of them is missing.
+The write that changed the selector, or the labels of the last Pod, which was ready all the time, and the EndpointSlices
+of the Service before it, after it, and when an endpoint was ready again. No write of them is missing.
 
 ## Looks alike but is benign
 
 - The first selector of a Service, or one that is taken away.
 - A Service whose old Pods were not ready either, or had been scaled to none before.
 - A selector that matches no Pod at all: nothing was to become ready.
+- Pods whose labels change while others stay ready, or that are stopped at the same time.
 - A gap that is shorter than the setting.
 
 ## What to do
 
-Wait until the new Pods are ready, and only then change the selector.
+Wait until the new Pods are ready, and only then change the selector, or the labels of the old Pods.
 """
 
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from timeline.history.lifelines import Moment, Track
+from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.coverage.lines import line, need
@@ -45,8 +46,9 @@ SHORT = setting("selector-before-ready", "short", 1, "s", "A Service without rea
 
 
 class _Gap(NamedTuple):
-    """A time without ready endpoints after a selector had changed."""
+    """A time without ready endpoints after a selector, or the labels of Pods, had changed."""
 
+    whose: Track  # the Service, or the last Pod whose labels changed
     changed: Moment
     piece: Track  # the EndpointSlice that lost its last ready endpoint
     lost: Moment
@@ -58,14 +60,29 @@ class _Gap(NamedTuple):
 @rule(
     "selector-before-ready",
     judges=("Service",),
-    needs=(need(line("Service", verbs="update")), need(line("EndpointSlice", "Endpoints", verbs="update"))),
+    needs=(
+        need(line("Service", "Pod", verbs="update")),
+        need(line("EndpointSlice", "Endpoints", verbs="update")),
+        need(line("Service", verbs="update"), misses="Services whose selector changed"),
+        need(line("Service", verbs="create"), misses="Services of which nothing shows what they selected before"),
+        need(line("Pod", verbs="update"), misses="Pods whose labels changed"),
+        need(line("Pod", verbs="create status"), misses="Pods of which nothing shows their labels before"),
+    ),
     incident="{anchor} was turned to Pods that were not ready{times}",
     harm="{count} Services without ready endpoints",
     times=True,
 )
 def judge(service: Track, world: World) -> Iterator[Finding]:
-    changes = [after for before, after in pairwise(service.moments) if _turned(before, after)]
-    gaps = [gap for each in changes if (gap := _gap(service, each, world))]
+    pieces = endpoints_of(service, world)
+    end = world.last if service.asked_to_end is None else min(world.last, service.asked_to_end)
+    spans = ready(pieces, end)
+    turned = [(service, after) for before, after in pairwise(service.moments) if _turned(before, after)]
+    relabelled = (new for each in spans if (new := _relabelled(each.until, pieces, world)))
+    by_loss: dict[object, _Gap] = {}
+    for whose, changed in (*turned, *relabelled):
+        if gap := _gap(whose, changed, pieces, spans, end, world):
+            by_loss.setdefault(gap.lost.at, gap)
+    gaps = sorted(by_loss.values(), key=lambda each: each.lost.at)
     if not gaps:
         return
     ref, found = service.ref, [_occurrence(service, each) for each in gaps]
@@ -74,15 +91,15 @@ def judge(service: Track, world: World) -> Iterator[Finding]:
         rule="selector-before-ready",
         subject=ref,
         verdict=max((each.verdict for each in gaps), key=list(Verdict).index),
-        summary=f"Service {ref.name} had no ready endpoint for {worst.interval} after its selector had changed",
+        summary=worst.headline.format(subjects=f"Service {ref.name}"),
         occurrences=tuple(found),
         measured=worst,
         advice=(
             f"Look: {kubectl(ref.namespace, 'get endpointslices -l kubernetes.io/service-name={}', ref.name)}, and who "
-            "changed the selector (the proof).",
+            "changed the selector or the labels (the proof).",
             "Stop: if it is still without endpoints, turn it back: "
             f"{kubectl(ref.namespace, 'edit service {}', ref.name)}, with the labels of the old Pods.",
-            "Prevent: change the selector only once the new Pods are ready: "
+            "Prevent: change the selector, or the labels of the old Pods, only once the new Pods are ready: "
             f"{kubectl(ref.namespace, 'wait --for=condition=Ready pods -l KEY=VALUE')}.",
             f"Verify: {kubectl(ref.namespace, 'get endpointslices -w')} shows ready endpoints at every change.",
         ),
@@ -91,14 +108,41 @@ def judge(service: Track, world: World) -> Iterator[Finding]:
 
 def _turned(before: Moment, after: Moment) -> bool:
     """Return whether a Service that selected Pods selects other ones from a moment on."""
-    one, other = (getattr(each.facts, "selector", "") for each in (before, after))
+    return _has_other(before, after, "selector")
+
+
+def _has_other(before: Moment, after: Moment, fact: str) -> bool:
+    one, other = (getattr(each.facts, fact, "") for each in (before, after))
     return bool(one and other) and one != other
 
 
-def _gap(service: Track, changed: Moment, world: World) -> _Gap | None:
-    pieces = endpoints_of(service, world)
-    end = world.last if service.asked_to_end is None else min(world.last, service.asked_to_end)
-    spans = ready(pieces, end)
+def _relabelled(time: int, pieces: list[Track], world: World) -> tuple[Track, Moment] | None:
+    """Return the last Pod whose labels changed before its Service lost its last ready endpoint at a drawn time, and
+    that change; None if any of these Pods kept its labels, or was not ready any more."""
+    if (found := _lost(pieces, time)) is None:
+        return None
+    piece, lost = found
+    names = getattr(piece.moments[max(0, piece.count_until(lost.at) - 2)].facts, "ready_pods", ())
+    changes = [_new_labels(Name("", "Pod", piece.ref.namespace, each), lost, world) for each in names]
+    known = [each for each in changes if each]
+    return max(known, key=lambda each: each[1].at) if known and len(known) == len(changes) else None
+
+
+def _new_labels(name: Name, lost: Moment, world: World) -> tuple[Track, Moment] | None:
+    lives = world.begun_by(name, lost.time)
+    if not lives or name.name in getattr(lost.facts, "unready_pods", ()):
+        return None
+    pod = lives[-1]
+    known = pod.moments[: pod.count_until(lost.at)]
+    changes = [after for before, after in pairwise(known) if _has_other(before, after, "labels")]
+    if not changes or lost.time - changes[-1].time > WITHIN.microseconds:
+        return None
+    if not known[-1].facts.ready or known[-1].facts.deleting:
+        return None
+    return (pod, changes[-1]) if surely_unchanged(pod, changes[-1].time, lost.time, world) else None
+
+
+def _gap(whose: Track, changed: Moment, pieces: list[Track], spans: list[Span], end: int, world: World) -> _Gap | None:
     last = next((each for each in reversed(spans) if each.since.time <= changed.time), None)
     if last is None or not changed.time <= last.until <= changed.time + WITHIN.microseconds:
         return None
@@ -111,7 +155,7 @@ def _gap(service: Track, changed: Moment, world: World) -> _Gap | None:
     verdict = order_of(changed, moment)
     if verdict is None or not all(surely_unchanged(each, changed.time, over, world) for each in pieces):
         return None
-    return _Gap(changed, piece, moment, back, over, verdict)
+    return _Gap(whose, changed, piece, moment, back, over, verdict)
 
 
 def _lost(pieces: list[Track], time: int) -> tuple[Track, Moment] | None:
@@ -126,8 +170,9 @@ def _unready(pieces: list[Track], time: int) -> bool:
 
 
 def _occurrence(service: Track, gap: _Gap) -> Occurrence:
+    what = "selector" if gap.whose is service else "labels of its Pods"
     proof = [
-        Proof("selector changed", service.ref, gap.changed, Part.ACT),
+        Proof(f"{what} changed", gap.whose.ref, gap.changed, Part.ACT),
         Proof("no endpoint ready", gap.piece.ref, gap.lost, Part.REMOVED),
     ]
     if gap.back:
@@ -135,7 +180,7 @@ def _occurrence(service: Track, gap: _Gap) -> Occurrence:
     lasted = between(gap.lost, gap.back.since) if gap.back else so_far(gap.lost, gap.end)
     return occurrence(
         *proof,
-        headline=f"{{subjects}} had no ready endpoint for {lasted} after its selector had changed",
+        headline=f"{{subjects}} had no ready endpoint for {lasted} after the {what} had changed",
         plural="Services",
         why=why(gap.verdict, gap.changed, gap.lost),
         effect=(Effect.POSSIBLE, f"nobody could reach {{names}} for {lasted}"),

@@ -2,6 +2,7 @@
 policies that were asked, and who was allowed. It does no I/O."""
 
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -10,6 +11,7 @@ from collectors.normalise.audit_event import AuditEvent
 from timeline.core.entries import Annotations
 from timeline.core.values import check_values
 
+_SHORT = 1024  # bytes of annotations that are remembered
 _VALUES = 10_000  # of the annotations of one event
 _MOST = 10  # annotations of one event that are kept
 _LONGEST = 4096  # characters of an annotation before it is redacted, which cuts it further
@@ -34,8 +36,15 @@ def annotations_of(event: AuditEvent, *, refused: bool) -> Annotations:
 
     Raise ValueError if they say too much.
     """
+    if not is_present(event.annotations):
+        return ()
     text = bytes(event.annotations)
-    if not is_present(event.annotations) or not (refused or any(hint in text for hint in _HINTS)):
+    return _read(text, refused) if len(text) <= _SHORT else _read.__wrapped__(text, refused)
+
+
+@lru_cache(10_000)  # most events of a log have the same few annotations
+def _read(text: bytes, refused: bool) -> Annotations:
+    if not refused and not any(hint in text for hint in _HINTS):
         return ()
     check_values(text, _VALUES)
     found = sorted((_texts.decode(text) or {}).items())

@@ -186,12 +186,10 @@ def _spells(pod: Any) -> Iterable[tuple[str, At, At | None]]:
 
 def refusal_of(pod: Any) -> Any:
     """Return the moment of a Pod at which a node had refused it; None if none did, or if the Pod had run before."""
-    for moment in pod.moments:
-        if moment.facts is not None and moment.facts.started:
-            return None
-        if moment.facts is not None and moment.facts.turned_away:
-            return moment
-    return None
+    refused = next((each for each in pod.moments if each.facts.refused and each.facts.turned_away), None)
+    if refused is None or any(each.facts.started for each in pod.moments if each.at <= refused.at):
+        return None
+    return refused
 
 
 def _clues(pod: PodFacts) -> Iterable[str]:

@@ -105,6 +105,7 @@ COMMON: dict[str, Any] = {
     "client": Client("192.0.2.7", "pod", "pod-uid", "node"),
     "named": 2**90,
     "misdated": 8,
+    "annotations": (("a", "b"),),
 }
 FULL = Entry(
     ref=THING,

@@ -12,6 +12,7 @@ from timeline.history.lifelines import Moment, Track
 from timeline.history.world.world import World
 
 _ENDINGS = ("terminal", "finished", "over")  # the facts by which kinds say that an object has finished
+_STATES = ("balancer", "state")  # the facts that are a hash of a status
 _LAST = ("kubelet", "namespace-controller", "generic-garbage-collector")  # they end what others wanted to end
 
 
@@ -83,7 +84,7 @@ def to_and_fro(track: Track) -> list[Round]:
 
 def _state(moment: Moment) -> str:
     """Return a hash of the status of an object; "" if it has none, or if its kind keeps none."""
-    return getattr(moment.facts, "balancer", "") or getattr(moment.facts, "state", "")
+    return next((state for name in _STATES if (state := getattr(moment.facts, name, ""))), "")
 
 
 def _of_two(round: Round) -> bool:

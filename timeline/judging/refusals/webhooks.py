@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from timeline.core.entries import ObjectRef, Request
-from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.lifelines import Moment, Name, Track, public_uid
 from timeline.history.refusals import refusers, unasked, webhook
 from timeline.history.world.world import World
 from timeline.judging.endpoints.readiness import Span, endpoints_of, ready
@@ -113,7 +113,7 @@ def ref_of(service: Name, track: Track | None) -> ObjectRef:
 def unready(service: Track | None, writes: list[Request], world: World) -> list[Request]:
     """Return the writes during which a Service had no ready endpoint: the API server says it, or no endpoint that the
     source shows was ready, and no write of endpoints is missing."""
-    spans = ready(endpoints_of(service, world), writes[-1].staged) if service else []
+    spans = ready(_endpoints(service, world), writes[-1].staged) if service else []
     return [each for each in writes if _NOT_THERE.search(each.message) or _surely_unready(each, service, spans, world)]
 
 
@@ -132,7 +132,15 @@ def _surely_unready(request: Request, service: Track | None, spans: list[Span], 
     return known and not was_ready
 
 
+def _endpoints(service: Track, world: World) -> list[Track]:
+    """Return the EndpointSlices of a Service; of one whose UID no observation shows, those of all Services of its
+    name."""
+    if public_uid(service.ref):
+        return endpoints_of(service, world)
+    return [each for each in world.referrers(service.name) if each.ref.kind == "EndpointSlice"]
+
+
 def ready_after(service: Track | None, time: int, world: World) -> Span | None:
     """Return the first time after a drawn time in which a Service had a ready endpoint; None if none is known."""
-    spans = ready(endpoints_of(service, world), world.last) if service else []
+    spans = ready(_endpoints(service, world), world.last) if service else []
     return next((each for each in spans if each.since.time > time), None)

@@ -75,7 +75,7 @@ def judge(owner: Track, world: World) -> Iterator[Finding]:
         made, deleted = writers(each.done for each in loop), writers(each.undone for each in loop)
         words = f"{made} created {kind}s, and {deleted} deleted them, {len(loop)} times"
         yield _finding(owner, loop, f"{kind} created", f"{kind} deleted", words)
-    elif loop := quick(to_and_fro(owner), times, within):
+    elif len(owner.moments) > times and (loop := quick(to_and_fro(owner), times, within)):
         both = writers(moment for each in loop for moment in (each.done, each.undone))
         words = f"{both} set its status back {len(loop)} times"
         yield _finding(owner, loop, "status set", "status set back", words)

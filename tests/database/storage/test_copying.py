@@ -17,7 +17,7 @@ from tests.rows import stored
 from timeline.core.machine import beside
 from timeline.models import Source
 from timeline.storage import tracks
-from timeline.storage.copying import copied, copy_into
+from timeline.storage.copying import copied, copy_into, upsert
 
 pytestmark = pytest.mark.django_db
 _texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=9)
@@ -42,6 +42,26 @@ def test_copied_rows_are_what_was_given(rows: Sequence[tuple[object, ...]]) -> N
         found = [(number, text, held and bytes(held), texts) for number, text, held, texts in cursor]
         cursor.execute("DROP TABLE one")
     assert found == [(number, text, held and bytes(held), texts) for number, text, held, texts in rows]  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("count", [1, 100])
+def test_rows_that_are_new_or_differ_are_written_however_many_they_are(count: int) -> None:
+    columns, table = ("source_id", "id", "text", "bytes", "texts"), sql.Identifier("one")
+    rows = [(1, number, "\\N\t'%s", b"\0\xff", ["a,b", '"', "\\"]) for number in range(count)]
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE TEMPORARY TABLE one (source_id int8, id int8, text text, bytes bytea, texts text[],"
+            " PRIMARY KEY (source_id, id)) ON COMMIT DROP"
+        )
+        assert sorted(upsert(table, columns, ("source_id", "id"), iter(rows))) == [*range(count)]
+        assert upsert(table, columns, ("source_id", "id"), rows) == []
+        changed = [(1, 0, "other", None, None), *rows[1:], (1, count, "new", b"", [])]
+        assert sorted(upsert(table, columns, ("source_id", "id"), changed)) == [0, count]
+        assert upsert(table, columns, ("source_id", "id"), []) == []
+        cursor.execute("SELECT source_id, id, text, bytes, texts FROM one ORDER BY id")
+        found = [(*key, held and bytes(held), texts) for *key, held, texts in cursor]
+        cursor.execute("DROP TABLE one")
+    assert found == [(*key, held and bytes(held), texts) for *key, held, texts in changed]
 
 
 @pytest.fixture

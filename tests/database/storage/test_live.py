@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from msgspec.structs import replace
 from pytest_django import Settings
@@ -61,6 +62,20 @@ def watched(folder: Path, size: int, *, takeovers: bool = False, remembers: bool
             held = live.open_again(again(source))
     follow(held, [])
     return source
+
+
+def test_a_commit_of_one_entry_that_no_finding_concerns_needs_nine_statements() -> None:
+    """Besides BEGIN and COMMIT, one each for the lock of the source, the entry, its track, its stream, the reach of the
+    source, the delta, and the notification."""
+    observed = observations(JOBS)
+    entries = [each for each in observed if isinstance(each, Entry)][-9:]
+    held = began([each for each in observed if each not in entries])
+    counts = []
+    for each in entries:
+        with CaptureQueriesContext(connection) as asked:
+            follow(held, [each])
+        counts.append(len(asked))
+    assert min(counts) == 9
 
 
 @pytest.mark.parametrize("folder", [FAMILIES, JOBS], ids=lambda folder: folder.name)

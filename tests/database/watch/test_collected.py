@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 import zstandard
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from msgspec.structs import replace
 
@@ -48,6 +50,19 @@ def test_a_batch_is_committed_before_it_is_acknowledged_and_taken_once(sent: Sen
     assert sent.batch(1, ITEMS) == 200  # again, after the worker has taken it
     worker.commit()
     assert changes_of(worker.source) == stored
+
+
+def test_commits_in_a_row_look_once_for_what_is_to_be_added(sent: Sent) -> None:
+    sent.lease()
+    worker = Worker(sent)
+    sent.batch(1, ITEMS)
+    worker.commit()
+    worker.ingester._look_at = 0.0  # a second has passed
+    with CaptureQueriesContext(connection) as asked:
+        worker.commit()
+        worker.commit()
+    looks = [each["sql"] for each in asked if "timeline_addition" in str(each["sql"])]
+    assert len(looks) == 1
 
 
 def test_batches_have_no_holes_and_older_epochs_are_refused(sent: Sent) -> None:

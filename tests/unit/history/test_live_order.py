@@ -24,6 +24,7 @@ from timeline.core.order import SECOND
 from timeline.history.lifelines import Name
 from timeline.history.world.recording import RecordingWorld
 from timeline.history.world.world import World
+from timeline.judge import horizons, rulebook
 from timeline.judging.findings import Finding, Status
 from timeline.kinds.pod import PodFacts
 from timeline.kinds.service import ServiceFacts
@@ -119,6 +120,16 @@ def test_it_is_suspected_until_every_stream_has_come_as_far() -> None:
 def test_what_shows_that_the_stream_has_come_as_far_confirms_it(later: list[Observation]) -> None:
     (finding,) = (each for each in found_in(pod(10, 1), service(11, 2), *later) if each.subject.name == "p")
     assert (finding.status, finding.status_reason) == (Status.CONFIRMED, "")
+
+
+def test_a_horizon_is_the_least_of_two_kinds_of_one_name() -> None:
+    kinds = [("apps", "Deployment"), ("extensions", "Deployment")]
+    for ahead, _ in kinds:
+        begun = [each for group, kind in kinds for each in started(kind, group=group)]
+        world = learned(*begun, mark("Deployment", MarkType.BOOKMARK, 9, 50, ahead))
+        least = min(world.reached([kind]) for kind in kinds)
+        assert least < world.reached([(ahead, "Deployment")])
+        assert {horizons(world)[rule.id] for rule in rulebook() if "Deployment" in rule.kinds} == {least}
 
 
 def test_what_comes_late_takes_it_back() -> None:

@@ -118,10 +118,12 @@ function edgeLine({ now, height, width }, toPixel) {
   return x < 0 || x > width ? [] : [svg("line", { class: "now", x1: x, x2: x, y1: 0, y2: height })];
 }
 
-/** Returns the line at the time of the alert whose link was followed. */
-function alertLine({ alert, height, width }, toPixel) {
-  const x = alert === null || alert === undefined ? -1 : toPixel(alert);
-  return x < 0 || x > width ? [] : [svg("line", { class: "alert", x1: x, x2: x, y1: 0, y2: height })];
+/** Returns the lines at the flags: the time of the alert whose link was followed, and the one that was typed. */
+function flagLines({ flags, height, width }, toPixel) {
+  return flags.flatMap(({ name, time }) => {
+    const x = toPixel(time);
+    return x < 0 || x > width ? [] : [svg("line", { class: name, x1: x, x2: x, y1: 0, y2: height })];
+  });
 }
 
 /** Returns the ranges of time in which holes and leading arrows may begin or end, each drawn once. */
@@ -246,7 +248,7 @@ export function drawOverlay(host, scene) {
     ...unseen(scene, toPixel),
     ...unsureEnds(scene, toPixel),
     ...edgeLine(scene, toPixel),
-    ...alertLine(scene, toPixel),
+    ...flagLines(scene, toPixel),
     ...viewShapes(scene, toPixel, (words) => widthOf(words, BAR_FONT)),
     ...logShapes(scene),
     ...cellText(scene, toPixel),

@@ -50,7 +50,7 @@ export class Picture {
     if (!main || this.figures.main.clientWidth === 0) return;
     this.#split = { ...this.#split, payload, edge, now };
     for (const [name, scene] of [["main", main], ...(payload.pins ? [["pins", pins]] : [])]) {
-      this.edges[name][act]({ ...scene, payload: edge, among: payload, now, cursor: null, measure: null, alert: null, lane: "", views: [], logs: [], unshown: [], without: "shade outlines" });
+      this.edges[name][act]({ ...scene, payload: edge, among: payload, now, cursor: null, measure: null, flags: [], lane: "", views: [], logs: [], unshown: [], without: "shade outlines" });
     }
   }
 
@@ -85,7 +85,7 @@ export class Picture {
     const view = store.view();
     const selected = list.rows.get(store.finding);
     const shared = {
-      payload, view, width, scale: this.#scale(payload), theme: theme(), inks: this.inks[theme()], fills: this.fills[theme()], cursor, measure, lane: store.lane, alert: numberOf(store.at),
+      payload, view, width, scale: this.#scale(payload), theme: theme(), inks: this.inks[theme()], fills: this.fills[theme()], cursor, measure, lane: store.lane, flags: [["moment", store.moment], ["alert", store.at]].flatMap(([name, text]) => (numberOf(text) === null ? [] : [{ name, time: numberOf(text) }])),
       hue: store.colour === "actor" ? (actor) => this.actors.hue(actor) : null, actor: store.actor,
       lines: this.logs.marks, proof: this.logs.proof, unshown: unshown(payload, selected, (view.end - view.start) / 1000), chosen: new Set([store.finding, ...store.arrows, this.pointed]), related: relatedTo(payload, selected),
     };

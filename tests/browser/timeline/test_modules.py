@@ -299,6 +299,8 @@ def test_times_are_read_as_people_type_and_paste_them(reported: Page) -> None:
         "21/Nov/2026:05:57:50 +0000": moment,
         "now": now,
         "1h ago": moment,
+        "11/21/2026 05:57:50": moment,
+        "11/21/2026, 5:57:50 AM": moment,
         "22:57:50": moment - 7 * hour,  # of the day before: the source ends before that of this day
     }
     ranges = {
@@ -314,8 +316,15 @@ def test_times_are_read_as_people_type_and_paste_them(reported: Page) -> None:
         "05:57:50 to +5m": (moment, moment + 5 * minute),
         "05:57:50 ± 30s": (moment - 30 * SECOND, moment + 30 * SECOND),
         "2026-11-21": (1795219200 * SECOND, 1795305600 * SECOND),
+        "11/21/2026": (1795219200 * SECOND, 1795305600 * SECOND),
+        "today": (1795219200 * SECOND, 1795305600 * SECOND),
+        "yesterday": (1795132800 * SECOND, 1795219200 * SECOND),
+        "15m": (now - 15 * minute, now),
+        "2026-11-21T05:57:50Z\t2026-11-21T05:58:50Z": (moment, moment + minute),
+        '{"from":"2026-11-21T05:57:50.000Z","to":"2026-11-21T05:58:50.000Z"}': (moment, moment + minute),
+        '{"from": "now-1h", "to": "now-30m"}': (moment, moment + 30 * minute),
     }
-    none = ["web-0", "kind:pod", "10.0.0.1", "2001:db8::1", "99:99", "2026-02-31", "3", ""]
+    none = ["web-0", "kind:pod", "10.0.0.1", "2001:db8::1", "99:99", "2026-02-31", "22/11/2026", "3", ""]
     about = {"now": now, "near": moment + minute, "first": moment - 8 * hour, "last": now}
     read = of(reported, "state/typedTime", "readTime", [[text, about] for text in (*moments, *ranges, *none)])
     wanted = [
@@ -326,6 +335,11 @@ def test_times_are_read_as_people_type_and_paste_them(reported: Page) -> None:
     assert dict(zip((*moments, *ranges, *none), read, strict=True)) == dict(
         zip((*moments, *ranges, *none), wanted, strict=True)
     )
+    past = {"now": moment, "near": moment, "last": moment}  # of a list of incidents, at 05:57:50
+    assert of(reported, "state/typedTime", "readTime", [["05:57:50", past], ["05:58", past]]) == [
+        {"at": moment},
+        {"at": moment + 10 * SECOND - 24 * hour},
+    ]
     berlin = """async (about) => {
       const { readTime } = await import("/static/dashboard/js/state/typedTime.js");
       const { Zone } = await import("/static/dashboard/js/state/zone.js");

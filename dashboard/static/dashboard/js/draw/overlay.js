@@ -33,7 +33,7 @@ document.fonts?.ready.then(() => widths.clear());
  * Returns for each lane the places [middle, half the width] (px) that texts must not cover. `among` is
  * the whole window, if the payload is only a part of it.
  */
-function obstacles({ payload, rows, width, unshown = [], among = payload }, toPixel, births) {
+function obstacles({ payload, rows, width, unshown = [], among = payload }, toPixel, births, pills) {
   const found = payload.lanes.map(() => []);
   among.marks.lane.forEach((lane, i) => {
     if (rows[lane] === null) return;
@@ -42,6 +42,7 @@ function obstacles({ payload, rows, width, unshown = [], among = payload }, toPi
   });
   for (const { lane, time } of unshown) found[lane].push([toPixel(time), EVIDENCE]);
   for (const { lane, x, half } of births) found[lane].push([x, half]);
+  for (const { x, y, length } of pills) rows.forEach((row, lane) => row !== null && Math.abs(row - y) < ROW / 2 && found[lane].push([x + length / 2, length / 2]));
   among.holes.lane.forEach((lane, i) => {
     const [left, right] = [among.holes.start[i], among.holes.end[i]].map(toPixel);
     found[lane].push([(left + right) / 2, (right - left) / 2]);
@@ -211,34 +212,39 @@ function holeText({ payload, rows, width }, toPixel) {
   });
 }
 
-/** Returns a label beside the middle of each leading arrow, on the line between two lanes, where it hides least. */
-function pills(scene, toPixel) {
-  const { centres, width, tops } = scene;
+/** Returns where the label of each leading arrow is, [{x, y (px of its left and its middle), length, words, finding}]: beside the arrow's end, or its start if the end is not in view, on the line between two lanes, where it hides least. */
+function placedPills(scene, toPixel) {
+  const { centres, width, tops, top, bottom } = scene;
   // A heading would hide the label at the top of the lane below it, and at the bottom of the lane above it.
   const free = centres.flatMap((y) => (y === null ? [] : [y - ROW / 2, y + ROW / 2])).filter((y) => !tops.has(y) && !tops.has(y + HEADING));
   const placed = [];
-  return arrowsOf(scene).filter(({ lead, start, end }) => lead && !(scene.upright && (start.leaves || end.leaves))).flatMap(({ words, from, to, start, end, finding }) => {
+  for (const { words, lead, from, to, start, end, finding } of arrowsOf(scene)) {
+    if (!lead || (scene.upright && (start.leaves || end.leaves))) continue;
     const length = widthOf(words, "600 11px Inter, system-ui, sans-serif") + 22;
-    const right = Math.max(toPixel(from), toPixel(to)), left = Math.min(toPixel(from), toPixel(to));
-    if (right < 0 || left > width) return [];
-    const middle = (start.y + end.y) / 2;
-    const nearest = free.reduce((best, y) => (Math.abs(y - middle) < Math.abs(best - middle) ? y : best), free[0] ?? middle);
-    const folded = start.dot && end.dot && start.y === end.y;
-    let y = folded ? middle : nearest;
-    let x = right + 11 + length < width ? right + 11 : left - 11 - length;
+    const left = toPixel(from), right = toPixel(to);
+    if (Math.max(left, right) < 0 || Math.min(left, right) > width) continue;
+    const ends = [{ at: right, own: end.y, other: start.y }, { at: left, own: start.y, other: end.y }, { at: (left + right) / 2, own: (start.y + end.y) / 2, other: end.y }];
+    const { at, own, other } = ends.find((each) => each.at >= 0 && each.at <= width && each.own >= top - HEADING && each.own <= bottom) ?? ends[2];
+    const beside = own + (Math.sign(other - own) * ROW) / 2;
+    const nearest = free.reduce((best, y) => (Math.abs(y - beside) < Math.abs(best - beside) ? y : best), Infinity);
+    let y = Math.abs(nearest - beside) <= ROW ? nearest : own;
+    let x = at + 11 + length < width ? at + 11 : at - 11 - length;
     x = Math.min(Math.max(x, 4), width - length - 4);
-    while (placed.some((other) => Math.abs(other.y - y) < 22 && other.x < x + length && x < other.x + other.length)) y += 24;
-    placed.push({ x, y, length });
-    return [svg("g", { class: "pill-label", transform: `translate(${x} ${y})`, "data-finding": finding },
-      svg("rect", { y: -10, width: length, height: 20, rx: 10 }), svg("text", { x: 11, y: 4 }, words))];
-  });
+    while (placed.some((one) => Math.abs(one.y - y) < 22 && one.x < x + length && x < one.x + one.length)) y += 24;
+    placed.push({ x, y, length, words, finding });
+  }
+  return placed;
 }
+
+const pill = ({ x, y, length, words, finding }) => svg("g", { class: "pill-label", transform: `translate(${x} ${y})`, "data-finding": finding },
+  svg("rect", { y: -10, width: length, height: 20, rx: 10 }), svg("text", { x: 11, y: 4 }, words));
 
 /** Draws the layer of a scene into the SVG element `host`. */
 export function drawOverlay(host, scene) {
   const { toPixel } = scaleOf(scene);
   const births = visibleBirths(scene, toPixel);
   const inTheWay = scene.among ? visibleBirths({ ...scene, payload: scene.among }, toPixel) : births;
+  const pills = placedPills(scene, toPixel);
   host.setAttribute("width", scene.width);
   host.setAttribute("height", scene.height);
   host.replaceChildren(
@@ -249,15 +255,15 @@ export function drawOverlay(host, scene) {
     ...unsureEnds(scene, toPixel),
     ...edgeLine(scene, toPixel),
     ...flagLines(scene, toPixel),
-    ...viewShapes(scene, toPixel, (words) => widthOf(words, BAR_FONT)),
+    ...viewShapes(scene, toPixel, (words) => widthOf(words, BAR_FONT), pills),
     ...logShapes(scene),
     ...cellText(scene, toPixel),
-    ...barText(scene, toPixel, obstacles(scene, toPixel, inTheWay)),
+    ...barText(scene, toPixel, obstacles(scene, toPixel, inTheWay, pills)),
     ...holeText(scene, toPixel),
     ...birthShapes(births),
     ...dotShapes(scene, toPixel),
     ...evidenceShapes(scene, toPixel),
-    ...pills(scene, toPixel),
+    ...pills.map(pill),
     ...drawMeasure(scene, toPixel),
   );
 }

@@ -93,13 +93,13 @@ export class Picture {
     const [top, bottom] = this.#inSight();
     if (act === "draw") this.#drawn = document.body.classList.contains("paper") ? [-Infinity, Infinity] : [top - BESIDE, bottom + BESIDE];
     const main = {
-      ...shared, ...layout, height: Math.max(1, layout.height), top: Math.max(0, top) + HEADING,
+      ...shared, ...layout, height: Math.max(1, layout.height), top: Math.max(0, top) + HEADING, bottom,
       rows: layout.centres.map((y) => (y !== null && y > this.#drawn[0] && y < this.#drawn[1] ? y : null)),
       tops: new Set(layout.runs.filter(({ closed }) => !closed).map(({ y }) => y + HEADING)),
       home: (key) => layout.headings.get(String(list.rows.get(key)?.focus)) ?? null,
     };
     main.ticks = ticksOf(main, store.axis);
-    const pins = { ...shared, ...layoutOfPins, rows: layoutOfPins.centres, measure: null, ticks: main.ticks, top: 0, tops: new Set(), home: () => null };
+    const pins = { ...shared, ...layoutOfPins, rows: layoutOfPins.centres, measure: null, ticks: main.ticks, top: 0, bottom: layoutOfPins.height, tops: new Set(), home: () => null };
     this.scenes = { main, pins };
     const apart = { payload: split.fixed, among: payload, without: this.moving ? "shade area" : null }; // that is drawn below the edge
     this.boards.main[act]({ ...main, ...apart });

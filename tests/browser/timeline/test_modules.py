@@ -154,6 +154,23 @@ def test_an_incident_that_happened_before_and_after_the_view_is_in_it_if_the_ser
     }
 
 
+def test_what_an_incident_is_about_is_said_as_on_its_page(reported: Page) -> None:
+    def about(kind: str, name: str, namespace: str = "nightly") -> dict[str, Any]:
+        return {"anchor": {"group": "", "kind": kind, "namespace": namespace, "name": name}}
+
+    def incident(symptoms: list[dict[str, Any]], total: int, *spaces: str) -> dict[str, Any]:
+        return {**symptoms[0], "symptoms": symptoms, "symptoms_total": total, "anchored_in": spaces}
+
+    actor, one, two, lease = about("Actor", "jobs", ""), about("Job", "a"), about("Job", "b"), about("Lease", "kcm")
+    cases = [
+        (incident([one], 1, "nightly"), "nightly / Job a"),
+        (incident([actor, one, two], 3, "", "nightly"), "nightly / 2 Jobs"),
+        (incident([one, lease], 9, "x", "y", "z"), "x, y and 1 more / at least 2 objects"),
+        (incident([actor], 1, ""), "Actor jobs"),
+    ]
+    assert of(reported, "state/window", "placeOf", [[each] for each, _ in cases]) == [words for _, words in cases]
+
+
 def test_creation_numbers_stay_while_they_tell_the_order(reported: Page) -> None:
     found = reported.evaluate(
         """async () => {

@@ -7,8 +7,8 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import RETRIES
 from tests.browser.everyone import EITHER, complaints_of_axe
-from tests.browser.looking import TIMELINE, fits, opened
-from tests.browser.timeline.conftest import END, START
+from tests.browser.looking import TIMELINE, box_of, fits, opened
+from tests.browser.timeline.conftest import AWAY, END, START
 from tests.servers.running import WITH_TOKEN
 
 ALL = "2 incidents · 4 symptoms · 7 findings"
@@ -130,6 +130,22 @@ def test_symptoms_are_folded_below_their_incident_which_can_be_shown_alone(page:
     chip.click()
     expect(chip).to_be_hidden()
     expect(page.locator(".group-name")).not_to_have_count(1)
+
+
+def test_a_filter_that_does_not_match_the_selected_incident_says_so(page: Page, recording: str) -> None:
+    page.goto(f"{recording}?namespace=nosuch&finding={AWAY}")
+    panel = page.get_by_role("complementary", name="Incidents")
+    expect(panel).to_contain_text("0 incidents")
+    expect(panel.get_by_role("listitem").first).to_contain_text("No incident matches the filter")
+    expect(panel.get_by_role("listitem").nth(1)).to_have_text("Selected, but the filter does not match it")
+    expect(panel.locator(".incident.open")).to_contain_text("Service ring was away")
+    expect(page.locator("#namespace")).to_have_value("nosuch")
+    assert box_of(page, "#axis")["y"] >= box_of(page, ".tools")["y"] + box_of(page, ".tools")["height"]
+    panel.get_by_role("button", name="Clear the filter").click()
+    expect(panel).not_to_contain_text("does not match")
+    expect(panel).to_contain_text("2 incidents")
+    page.goto(f"{recording}?finding=6419c0285de6432f")
+    expect(page.locator(".finding.selected .when")).to_have_text("07:52:11.3–27.4")  # it lasted so long
 
 
 def test_what_somebody_knows_of_is_hidden_and_counted_but_a_link_to_it_opens_it(page: Page, recording: str) -> None:

@@ -32,6 +32,10 @@ def test_it_opens_on_the_gravest_finding(page: Page, recording: str) -> None:
     expect(page.locator("#follow")).to_have_count(0)
     selected = page.locator(".finding.selected")
     expect(selected.locator("h4")).to_have_text(AWAY)
+    title = page.locator(".incident.open h3")
+    expect(title).to_contain_text("Service ring was away under 3 Pods")
+    expect(title).to_be_in_viewport(ratio=1)
+    expect(page.locator(".incident.open > .verdicts .pill").first).to_have_text("over")
     for words in "Service deleted", "07:52:00.841 · RV 582", "What to do":
         expect(selected).to_contain_text(words)
     expect(page).to_have_url(re.compile(r"start=\d+&end=\d+&finding=\w+"))

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import imported
-from tests.browser.looking import TIMELINE, opened, settled
+from tests.browser.looking import TIMELINE, box_of, opened, settled
 from tests.browser.timeline.conftest import SERVICE
 from tests.inputs.events import event, pod
 
@@ -39,6 +39,8 @@ def test_in_the_order_of_creation_each_moment_gets_equal_room(timeline: Page) ->
     expect(timeline).to_have_url(ORDER)
     expect(axis.first).to_have_text(re.compile(r"^\d+$"))
     settled(timeline)
+    label, lane = (box_of(timeline, each) for each in (".pill-label", f'[data-lane="{SERVICE}"]'))
+    assert abs(label["y"] + label["height"] / 2 - lane["y"] - lane["height"] / 2) <= lane["height"]  # the arrow's end
     shown = births(timeline)
     assert shown["15"] - shown["14"] > 2 * (before["15"] - before["14"])
     places = axis.all_inner_texts()

@@ -154,6 +154,23 @@ def test_an_incident_that_happened_before_and_after_the_view_is_in_it_if_the_ser
     }
 
 
+def test_what_an_incident_is_about_is_said_as_on_its_page(reported: Page) -> None:
+    def about(kind: str, name: str, namespace: str = "nightly") -> dict[str, Any]:
+        return {"anchor": {"group": "", "kind": kind, "namespace": namespace, "name": name}}
+
+    def incident(symptoms: list[dict[str, Any]], total: int, *spaces: str) -> dict[str, Any]:
+        return {**symptoms[0], "symptoms": symptoms, "symptoms_total": total, "anchored_in": spaces}
+
+    actor, one, two, lease = about("Actor", "jobs", ""), about("Job", "a"), about("Job", "b"), about("Lease", "kcm")
+    cases = [
+        (incident([one], 1, "nightly"), "nightly / Job a"),
+        (incident([actor, one, two], 3, "", "nightly"), "nightly / 2 Jobs"),
+        (incident([one, lease], 9, "x", "y", "z"), "x, y and 1 more / at least 2 objects"),
+        (incident([actor], 1, ""), "Actor jobs"),
+    ]
+    assert of(reported, "state/window", "placeOf", [[each] for each, _ in cases]) == [words for _, words in cases]
+
+
 def test_creation_numbers_stay_while_they_tell_the_order(reported: Page) -> None:
     found = reported.evaluate(
         """async () => {
@@ -299,6 +316,8 @@ def test_times_are_read_as_people_type_and_paste_them(reported: Page) -> None:
         "21/Nov/2026:05:57:50 +0000": moment,
         "now": now,
         "1h ago": moment,
+        "11/21/2026 05:57:50": moment,
+        "11/21/2026, 5:57:50 AM": moment,
         "22:57:50": moment - 7 * hour,  # of the day before: the source ends before that of this day
     }
     ranges = {
@@ -314,8 +333,15 @@ def test_times_are_read_as_people_type_and_paste_them(reported: Page) -> None:
         "05:57:50 to +5m": (moment, moment + 5 * minute),
         "05:57:50 ± 30s": (moment - 30 * SECOND, moment + 30 * SECOND),
         "2026-11-21": (1795219200 * SECOND, 1795305600 * SECOND),
+        "11/21/2026": (1795219200 * SECOND, 1795305600 * SECOND),
+        "today": (1795219200 * SECOND, 1795305600 * SECOND),
+        "yesterday": (1795132800 * SECOND, 1795219200 * SECOND),
+        "15m": (now - 15 * minute, now),
+        "2026-11-21T05:57:50Z\t2026-11-21T05:58:50Z": (moment, moment + minute),
+        '{"from":"2026-11-21T05:57:50.000Z","to":"2026-11-21T05:58:50.000Z"}': (moment, moment + minute),
+        '{"from": "now-1h", "to": "now-30m"}': (moment, moment + 30 * minute),
     }
-    none = ["web-0", "kind:pod", "10.0.0.1", "2001:db8::1", "99:99", "2026-02-31", "3", ""]
+    none = ["web-0", "kind:pod", "10.0.0.1", "2001:db8::1", "99:99", "2026-02-31", "22/11/2026", "3", ""]
     about = {"now": now, "near": moment + minute, "first": moment - 8 * hour, "last": now}
     read = of(reported, "state/typedTime", "readTime", [[text, about] for text in (*moments, *ranges, *none)])
     wanted = [
@@ -326,6 +352,11 @@ def test_times_are_read_as_people_type_and_paste_them(reported: Page) -> None:
     assert dict(zip((*moments, *ranges, *none), read, strict=True)) == dict(
         zip((*moments, *ranges, *none), wanted, strict=True)
     )
+    past = {"now": moment, "near": moment, "last": moment}  # of a list of incidents, at 05:57:50
+    assert of(reported, "state/typedTime", "readTime", [["05:57:50", past], ["05:58", past]]) == [
+        {"at": moment},
+        {"at": moment + 10 * SECOND - 24 * hour},
+    ]
     berlin = """async (about) => {
       const { readTime } = await import("/static/dashboard/js/state/typedTime.js");
       const { Zone } = await import("/static/dashboard/js/state/zone.js");

@@ -210,6 +210,18 @@ def test_a_time_that_is_typed_or_chosen_is_shown(timeline: Page) -> None:
     expect(said).to_have_text("2026-11-21 08:52:30.000 Europe/Berlin +01:00")
     text.press("Enter")
     expect(reported).to_have_text("08:52:27.750 – 08:52:32.250")
+    expect(timeline.locator(".axis .moment")).to_have_text("08:52:30")
+    expect(timeline.locator(".axis .alert")).to_have_count(0)  # only a link tells of an alert
+    timeline.keyboard.press("/")
+    timeline.keyboard.type("09:30:01")
+    expect(timeline.locator("#hits [aria-selected=true]")).to_contain_text("Go to")
+    timeline.keyboard.press("Enter")
+    expect(said).to_contain_text("after the last change, which was at 2026-11-21 08:52:5")
+    expect(text).to_have_attribute("aria-invalid", "true")
+    text.press("Enter")
+    expect(menu).to_be_visible()
+    text.press("Escape")
+    expect(reported).to_have_text("08:52:27.750 – 08:52:32.250")
     timeline.go_back()
     expect(reported).to_have_text("08:52:15.500 – 08:52:20.000")
 

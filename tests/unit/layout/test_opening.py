@@ -78,4 +78,6 @@ def test_a_finding_is_shown_with_all_times_at_which_its_events_may_have_happened
     known = ranges(first, last, proof)
     assert known["time"] == (first - 100_000 - 570_000, last + 100_000 + 1_740_000)
     assert ranges(first, first, ())["time"] == (first - 38_000, first + 1 + 116_000)  # 20 ms at least
+    later = first + 17_000_000
+    assert ranges(first, later, ())["time"] == (first - 6_250_000, later + 18_500_000)  # a long one fills the view
     assert ranges(5, 6, ())["time"][0] == ranges(5, 6, ())["order"][0] == 0

@@ -287,7 +287,8 @@ def test_events_are_too_close_below_five_pixels() -> None:
         each["earliest"] = each["latest"] = each["time"]
     row["ranges"] = ranges(row["start"], row["end"], row["proof"])
     first, second, third = row["proof"]
-    least = 5 / figure.WIDTH * 8.7 * (row["end"] - row["start"])
+    since, until = row["ranges"]["time"]
+    least = 5 / figure.WIDTH * (until - since)
     for apart, close in ((least * 1.01, False), (least * 0.99, True)):
         second["time"] = timestamp(row["start"] + int(apart))
         assert figure.too_close(row) is close

@@ -15,6 +15,7 @@ from timeline.payloads.findings import RangesPayload
 _APART = 300_000_000  # µs without a new occurrence after which an incident counts as having happened again
 _LEAST = 20_000  # µs that a finding takes on a timeline
 _BEFORE, _AFTER = 1.9, 5.8  # room on both sides as multiples of that; more after it, where the consequences are
+_BEFORE_LONG, _AFTER_LONG = (0.25, 2_000_000), (0.5, 10_000_000)  # the most room: a multiple, and µs added to that
 
 
 def ranges(first: int, last: int, proof: Sequence[Any]) -> RangesPayload:
@@ -22,8 +23,9 @@ def ranges(first: int, last: int, proof: Sequence[Any]) -> RangesPayload:
     all times at which its first and last events may have happened."""
     start, *_, end = bounds(first, last, proof)
     length = max(end - start, _LEAST)
-    around = max(0, round(start - _BEFORE * length)), round(end + _AFTER * length)
-    return {"time": around, "order": (max(0, start - length // 2), end + length // 2)}
+    before = min(_BEFORE * length, _BEFORE_LONG[0] * length + _BEFORE_LONG[1])
+    after = min(_AFTER * length, _AFTER_LONG[0] * length + _AFTER_LONG[1])
+    return {"time": (max(0, round(start - before)), round(end + after)), "order": (max(0, start - length // 2), end + length // 2)}
 
 
 def of_incident(times: Sequence[int], end: int, around: int) -> RangesPayload:

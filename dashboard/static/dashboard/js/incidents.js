@@ -125,11 +125,11 @@ filter.addEventListener("input", ({ target }) => {
   if (!target.value.includes(":")) typing = setTimeout(() => filter.requestSubmit(), TYPED); // a term may not be complete: Enter applies it
 });
 
-/** Reads a time (see readTime). It is near the newest incident that is listed, in a recording, and near now where clusters are connected. */
+/** Reads a time (see readTime). It is near the newest incident that is listed, in a recording, and near now where clusters are connected. A clock is one that is past. */
 function time(text) {
   const times = [...document.querySelectorAll("#incidents .last time")].map((each) => fromIso(each.getAttribute("datetime")));
-  const last = document.body.matches("[data-live]") || !times.length ? Date.now() * 1000 : Math.max(...times);
-  return readTime(text, { now: last, near: last, zone: zone() });
+  const now = Date.now() * 1000, newest = document.body.matches("[data-live]") || !times.length ? now : Math.max(...times);
+  return readTime(text, { now: newest, near: newest, last: now, zone: zone() });
 }
 
 filter.addEventListener("formdata", ({ formData }) => { // an address without empty parameters is easier to read

@@ -15,7 +15,7 @@ const toured = location.hash === "#tour"; // before the address is written anew
 
 new Search(document.body.dataset.source, {
   onObject: showObject, onFinding: showFinding, onLine: showLine, onActor: (actor) => store.set({ actor, offset: 0 }, { push: true }),
-  onTime: (found) => times.go(found), onFilter: (filter) => store.only(filter), time: (text) => times.found(text), read: (text) => times.read(text),
+  onTime: (found, text) => times.go(found, text), onFilter: (filter) => store.only(filter), time: (text) => times.found(text), read: (text) => times.read(text),
   choices: () => parts.filters.choices(parts.loader.payload), filter: () => filterOf(store), announce,
 });
 

@@ -1,7 +1,7 @@
 // This module draws the axis below the lanes, with times or creation numbers, and the lines of its ticks. The axis is HTML, because
 // it stays visible while the lanes scroll, and Plotly need not redraw it.
 
-import { clock, day, ticks as clockTicks } from "../state/time.js";
+import { SECOND, clock, day, ticks as clockTicks } from "../state/time.js";
 import { scaleOf } from "./columns.js";
 import { byId, el, svg } from "./dom.js";
 
@@ -31,7 +31,7 @@ export function drawGrid(host, scene) {
   host.replaceChildren(svg("path", { d: scene.ticks.map(({ time }) => `M${toPixel(time).toFixed(1)} 0V${scene.height}`).join("") }));
 }
 
-/** Draws the ticks of a scene, without texts that would overlap, and the flag of the alert. */
+/** Draws the ticks of a scene, without texts that would overlap, and its flags. */
 export function drawAxis(scene) {
   const { ticks, width } = scene;
   const { toPixel } = scaleOf(scene);
@@ -43,26 +43,25 @@ export function drawAxis(scene) {
     if (free) placed.push({ middle, half, words });
     return free;
   };
-  const flag = flagOf(scene, toPixel);
-  if (flag) placed.push({ middle: flag.x, half: flag.half, words: flag.words, alert: true });
+  placed.push(...scene.flags.flatMap((flag) => placedFlag(flag, scene, toPixel)));
   // The whole time is shown where a second begins, because ".500" means nothing without it, and else at the first tick.
   for (const tick of ticks) if (tick.text === tick.full) place(tick, tick.full);
   const others = ticks.filter((tick) => tick.text !== tick.full);
   others.some((tick) => place(tick, tick.full) || placed.length > 0);
   for (const tick of others) place(tick, tick.text);
   byId("axis").replaceChildren(el("div", { class: "axis-labels" },
-    placed.map(({ middle, words, alert }) => el("span", { class: alert ? "alert" : null, style: `left:${middle.toFixed(1)}px` }, words))));
+    placed.map(({ middle, words, name }) => el("span", { class: name ?? null, style: `left:${middle.toFixed(1)}px` }, words))));
 }
 
 /**
- * Returns the flag {words, half (px), x (px)} at the time of the alert, or at the end of the axis if that time is outside of
- * the view; null without an alert.
+ * Returns the text of a flag {name, time (µs)} as [{words, half (px), middle (px), name}]. The flag of an alert that is outside of
+ * the view is at the end of the axis. That of a moment which was typed is its clock, and is in the view only.
  */
-export function flagOf({ alert, view, width }, toPixel) {
-  if (alert === null || alert === undefined) return null;
-  const before = alert < view.start, after = alert > view.end;
-  const moment = day(alert) === day(view.start) ? clock(alert, 0) : `${day(alert)} ${clock(alert, 0)}`;
-  const words = before ? `◂ alert ${moment}` : after ? `alert ${moment} ▸` : "alert";
+function placedFlag({ name, time }, { view, width }, toPixel) {
+  const before = time < view.start, after = time > view.end;
+  if (name === "moment" && (before || after)) return [];
+  const at = day(time) === day(view.start) ? clock(time, name === "moment" && time % SECOND ? 3 : 0) : `${day(time)} ${clock(time, 0)}`;
+  const words = name === "moment" ? at : before ? `◂ alert ${at}` : after ? `alert ${at} ▸` : "alert";
   const half = (words.length * CHARACTER) / 2 + 6;
-  return { words, half, x: Math.min(Math.max(toPixel(alert), half), Math.max(half, width - half)) };
+  return [{ name, words, half, middle: Math.min(Math.max(toPixel(time), half), Math.max(half, width - half)) }];
 }

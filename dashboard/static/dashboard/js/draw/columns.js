@@ -100,19 +100,25 @@ export function exposures({ payload, centres, chosen }) {
 
 const DOT = Array.from({ length: 16 }, (_, i) => [4 * Math.cos((i * Math.PI) / 8), 4 * Math.sin((i * Math.PI) / 8)]);
 
-/** Adds the curve of an arrow to a trace, and its head to another. */
-function addArrow(traces, { lead, from, to, start, end }, toPixel) {
+const isPointed = (end) => !end.dot && !end.leaves;
+
+/** Returns points [x, y] of the curve of an arrow (see arrows.js), which ends inside of its head. */
+export function curveOf({ from, to, start, end }, toPixel) {
   const x0 = toPixel(from), x1 = toPixel(to), y0 = start.y;
-  const way = Math.sign(end.y - y0) || 1, pointed = !end.dot && !end.leaves;
-  const tip = pointed ? end.y - way * (HALF_BAR + 2) : end.y; // the tip of the head touches the circle of the later event
-  const last = pointed ? tip - (way * HEAD) / 2 : tip; // the curve ends inside the head
+  const way = Math.sign(end.y - y0) || 1;
+  const last = isPointed(end) ? end.y - way * (HALF_BAR + 2 + HEAD / 2) : end.y; // the tip of the head touches the circle of the later event
   const middle = (y0 + last) / 2;
-  const points = Array.from({ length: 25 }, (_, i) => {
+  return Array.from({ length: 25 }, (_, i) => {
     const t = i / 24, u = 1 - t;
     return [x0 * (u * u * u + 3 * u * u * t) + x1 * (3 * u * t * t + t * t * t), y0 * u * u * u + 3 * middle * u * t + last * t * t * t];
   });
-  traces.line(lead ? "arrows" : "arrows beside", points);
-  if (!pointed) return;
+}
+
+/** Adds the curve of an arrow to a trace, and its head to another. */
+function addArrow(traces, arrow, toPixel) {
+  const points = curveOf(arrow, toPixel);
+  traces.line(arrow.lead ? "arrows" : "arrows beside", points);
+  if (!isPointed(arrow.end)) return;
   const [[xb, yb], [x, y]] = points.slice(-2), far = Math.hypot(x - xb, y - yb) || 1, [dx, dy] = [(x - xb) / far, (y - yb) / far];
   const at = (along, across) => [x + (along * dx - across * dy) * HEAD, y + (along * dy + across * dx) * HEAD];
   traces.polygon("arrow heads", [at(0.5, 0), at(-0.25, 0.577), at(-0.25, -0.577)]);

@@ -50,7 +50,7 @@ export function label(lane, { current, reachable, numbered, placed, logs = [], o
   const strip = lane.members > 1;
   const page = objectPage(lane.track);
   const about = [placed ? "" : lane.namespace, lane.subtitle].filter(Boolean).join(" · ");
-  const name = strip ? `${lane.members} × ${lane.short}` : lane.name;
+  const name = el("bdi", {}, strip ? `${lane.members} × ${lane.short}` : lane.name);
   return el("li", { class: ["lane", current && "current", strip && "strip", lane.strip && "member", lane.quiet && "quiet"].filter(Boolean).join(" "), "data-lane": lane.key },
     el("span", { class: "lane-number" }, numbered && !strip ? String(lane.number) : ""), badge(lane),
     el("span", { class: "lane-words", title: `${lane.namespace ? `${lane.namespace}/` : ""}${lane.name}\n${lane.subtitle}` },

@@ -7,10 +7,10 @@ import { arrowsOf } from "./arrows.js";
 import { HALF_BAR, PALE, cellTraceOf, inkOf, scaleOf, traceOf } from "./columns.js";
 import { svg } from "./dom.js";
 import { dotShapes } from "./dots.js";
-import { HEADING } from "./layout.js";
 import { evidence, logShapes } from "./logs.js";
 import { markShapes } from "./marks.js";
 import { drawMeasure } from "./measure.js";
+import { pillShape, placedPills } from "./pills.js";
 import { ROW } from "../state/shapes.js";
 import { viewShapes } from "./views.js";
 
@@ -26,14 +26,14 @@ function widthOf(text, font) {
   }
   return widths.get(key);
 }
-const BAR_FONT = "500 11px Inter, system-ui, sans-serif", SMALL_FONT = "600 10px Inter, system-ui, sans-serif";
+const BAR_FONT = "500 11px Inter, system-ui, sans-serif", SMALL_FONT = "600 10px Inter, system-ui, sans-serif", PILL_FONT = "600 11px Inter, system-ui, sans-serif";
 document.fonts?.ready.then(() => widths.clear());
 
 /**
  * Returns for each lane the places [middle, half the width] (px) that texts must not cover. `among` is
  * the whole window, if the payload is only a part of it.
  */
-function obstacles({ payload, rows, width, unshown = [], among = payload }, toPixel, births) {
+function obstacles({ payload, rows, width, unshown = [], among = payload }, toPixel, births, pills) {
   const found = payload.lanes.map(() => []);
   among.marks.lane.forEach((lane, i) => {
     if (rows[lane] === null) return;
@@ -42,6 +42,7 @@ function obstacles({ payload, rows, width, unshown = [], among = payload }, toPi
   });
   for (const { lane, time } of unshown) found[lane].push([toPixel(time), EVIDENCE]);
   for (const { lane, x, half } of births) found[lane].push([x, half]);
+  for (const { x, y, length } of pills) rows.forEach((row, lane) => row !== null && Math.abs(row - y) < ROW / 2 && found[lane].push([x + length / 2, length / 2]));
   among.holes.lane.forEach((lane, i) => {
     const [left, right] = [among.holes.start[i], among.holes.end[i]].map(toPixel);
     found[lane].push([(left + right) / 2, (right - left) / 2]);
@@ -118,10 +119,12 @@ function edgeLine({ now, height, width }, toPixel) {
   return x < 0 || x > width ? [] : [svg("line", { class: "now", x1: x, x2: x, y1: 0, y2: height })];
 }
 
-/** Returns the line at the time of the alert whose link was followed. */
-function alertLine({ alert, height, width }, toPixel) {
-  const x = alert === null || alert === undefined ? -1 : toPixel(alert);
-  return x < 0 || x > width ? [] : [svg("line", { class: "alert", x1: x, x2: x, y1: 0, y2: height })];
+/** Returns the lines at the flags: the time of the alert whose link was followed, and the one that was typed. */
+function flagLines({ flags, height, width }, toPixel) {
+  return flags.flatMap(({ name, time }) => {
+    const x = toPixel(time);
+    return x < 0 || x > width ? [] : [svg("line", { class: name, x1: x, x2: x, y1: 0, y2: height })];
+  });
 }
 
 /** Returns the ranges of time in which holes and leading arrows may begin or end, each drawn once. */
@@ -209,34 +212,12 @@ function holeText({ payload, rows, width }, toPixel) {
   });
 }
 
-/** Returns a label beside the middle of each leading arrow, on the line between two lanes, where it hides least. */
-function pills(scene, toPixel) {
-  const { centres, width, tops } = scene;
-  // A heading would hide the label at the top of the lane below it, and at the bottom of the lane above it.
-  const free = centres.flatMap((y) => (y === null ? [] : [y - ROW / 2, y + ROW / 2])).filter((y) => !tops.has(y) && !tops.has(y + HEADING));
-  const placed = [];
-  return arrowsOf(scene).filter(({ lead, start, end }) => lead && !(scene.upright && (start.leaves || end.leaves))).flatMap(({ words, from, to, start, end, finding }) => {
-    const length = widthOf(words, "600 11px Inter, system-ui, sans-serif") + 22;
-    const right = Math.max(toPixel(from), toPixel(to)), left = Math.min(toPixel(from), toPixel(to));
-    if (right < 0 || left > width) return [];
-    const middle = (start.y + end.y) / 2;
-    const nearest = free.reduce((best, y) => (Math.abs(y - middle) < Math.abs(best - middle) ? y : best), free[0] ?? middle);
-    const folded = start.dot && end.dot && start.y === end.y;
-    let y = folded ? middle : nearest;
-    let x = right + 11 + length < width ? right + 11 : left - 11 - length;
-    x = Math.min(Math.max(x, 4), width - length - 4);
-    while (placed.some((other) => Math.abs(other.y - y) < 22 && other.x < x + length && x < other.x + other.length)) y += 24;
-    placed.push({ x, y, length });
-    return [svg("g", { class: "pill-label", transform: `translate(${x} ${y})`, "data-finding": finding },
-      svg("rect", { y: -10, width: length, height: 20, rx: 10 }), svg("text", { x: 11, y: 4 }, words))];
-  });
-}
-
 /** Draws the layer of a scene into the SVG element `host`. */
 export function drawOverlay(host, scene) {
   const { toPixel } = scaleOf(scene);
   const births = visibleBirths(scene, toPixel);
   const inTheWay = scene.among ? visibleBirths({ ...scene, payload: scene.among }, toPixel) : births;
+  const pills = placedPills(scene, toPixel, (words) => widthOf(words, PILL_FONT));
   host.setAttribute("width", scene.width);
   host.setAttribute("height", scene.height);
   host.replaceChildren(
@@ -246,16 +227,16 @@ export function drawOverlay(host, scene) {
     ...unseen(scene, toPixel),
     ...unsureEnds(scene, toPixel),
     ...edgeLine(scene, toPixel),
-    ...alertLine(scene, toPixel),
-    ...viewShapes(scene, toPixel, (words) => widthOf(words, BAR_FONT)),
+    ...flagLines(scene, toPixel),
+    ...viewShapes(scene, toPixel, (words) => widthOf(words, BAR_FONT), pills),
     ...logShapes(scene),
     ...cellText(scene, toPixel),
-    ...barText(scene, toPixel, obstacles(scene, toPixel, inTheWay)),
+    ...barText(scene, toPixel, obstacles(scene, toPixel, inTheWay, pills)),
     ...holeText(scene, toPixel),
     ...birthShapes(births),
     ...dotShapes(scene, toPixel),
     ...evidenceShapes(scene, toPixel),
-    ...pills(scene, toPixel),
+    ...pills.map(pillShape),
     ...drawMeasure(scene, toPixel),
   );
 }

@@ -50,7 +50,7 @@ export class Picture {
     if (!main || this.figures.main.clientWidth === 0) return;
     this.#split = { ...this.#split, payload, edge, now };
     for (const [name, scene] of [["main", main], ...(payload.pins ? [["pins", pins]] : [])]) {
-      this.edges[name][act]({ ...scene, payload: edge, among: payload, now, cursor: null, measure: null, alert: null, lane: "", views: [], logs: [], unshown: [], without: "shade outlines" });
+      this.edges[name][act]({ ...scene, payload: edge, among: payload, now, cursor: null, measure: null, flags: [], lane: "", views: [], logs: [], unshown: [], without: "shade outlines" });
     }
   }
 
@@ -85,7 +85,7 @@ export class Picture {
     const view = store.view();
     const selected = list.rows.get(store.finding);
     const shared = {
-      payload, view, width, scale: this.#scale(payload), theme: theme(), inks: this.inks[theme()], fills: this.fills[theme()], cursor, measure, lane: store.lane, alert: numberOf(store.at),
+      payload, view, width, scale: this.#scale(payload), theme: theme(), inks: this.inks[theme()], fills: this.fills[theme()], cursor, measure, lane: store.lane, flags: [["moment", store.moment], ["alert", store.at]].flatMap(([name, text]) => (numberOf(text) === null ? [] : [{ name, time: numberOf(text) }])),
       hue: store.colour === "actor" ? (actor) => this.actors.hue(actor) : null, actor: store.actor,
       lines: this.logs.marks, proof: this.logs.proof, unshown: unshown(payload, selected, (view.end - view.start) / 1000), chosen: new Set([store.finding, ...store.arrows, this.pointed]), related: relatedTo(payload, selected),
     };
@@ -93,13 +93,13 @@ export class Picture {
     const [top, bottom] = this.#inSight();
     if (act === "draw") this.#drawn = document.body.classList.contains("paper") ? [-Infinity, Infinity] : [top - BESIDE, bottom + BESIDE];
     const main = {
-      ...shared, ...layout, height: Math.max(1, layout.height), top: Math.max(0, top) + HEADING,
+      ...shared, ...layout, height: Math.max(1, layout.height), top: Math.max(0, top) + HEADING, bottom,
       rows: layout.centres.map((y) => (y !== null && y > this.#drawn[0] && y < this.#drawn[1] ? y : null)),
       tops: new Set(layout.runs.filter(({ closed }) => !closed).map(({ y }) => y + HEADING)),
       home: (key) => layout.headings.get(String(list.rows.get(key)?.focus)) ?? null,
     };
     main.ticks = ticksOf(main, store.axis);
-    const pins = { ...shared, ...layoutOfPins, rows: layoutOfPins.centres, measure: null, ticks: main.ticks, top: 0, tops: new Set(), home: () => null };
+    const pins = { ...shared, ...layoutOfPins, rows: layoutOfPins.centres, measure: null, ticks: main.ticks, top: 0, bottom: layoutOfPins.height, tops: new Set(), home: () => null };
     this.scenes = { main, pins };
     const apart = { payload: split.fixed, among: payload, without: this.moving ? "shade area" : null }; // that is drawn below the edge
     this.boards.main[act]({ ...main, ...apart });

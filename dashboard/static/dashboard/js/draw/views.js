@@ -1,7 +1,8 @@
 // This module draws below a lane on which copies of its object an actor acted, beside what was committed, and what the
 // watch of the actor's process had surely shown (payloads/views.py). A copy is never drawn as if it were the watch.
 
-import { scaleOf } from "./columns.js";
+import { arrowsOf } from "./arrows.js";
+import { curveOf, scaleOf } from "./columns.js";
 import { svg } from "./dom.js";
 import { VIEW } from "./layout.js";
 
@@ -39,8 +40,21 @@ function surely({ seen }, at, toPixel, width, floor) {
   });
 }
 
+/** Returns a function from a height (px, top and bottom) to the ranges [left, right] (px) in which texts would be crossed there: by arrows, their labels, and the lines from acts. */
+function crossings(scene, { uses }, toPixel, pills) {
+  const curves = arrowsOf(scene).map((arrow) => curveOf(arrow, toPixel));
+  return (top, bottom) => [
+    ...curves.flatMap((points) => points.slice(1).flatMap(([x, y], i) => {
+      const [before, above] = points[i];
+      return Math.max(y, above) < top || Math.min(y, above) > bottom ? [] : [[Math.min(x, before), Math.max(x, before)]];
+    })),
+    ...pills.flatMap(({ x, y, length }) => (y + 10 < top || y - 10 > bottom ? [] : [[x, x + length]])),
+    ...uses.filter(({ unseen }) => unseen).map(({ time }) => [toPixel(time), toPixel(time)]),
+  ];
+}
+
 /** Returns for each old copy the time from the change that it lacked to the last act on it. */
-function lags({ uses }, at, toPixel, width, widthOf) {
+function lags({ uses }, at, toPixel, width, widthOf, crossed) {
   const last = [...new Map(uses.filter(({ unseen }) => unseen).map((use) => [use.resource_version, use])).values()];
   const oldest = last.toSorted((a, b) => b.least - a.least)[0]; // only its length is written, since texts would cover each other
   return last.flatMap((use) => {
@@ -48,7 +62,10 @@ function lags({ uses }, at, toPixel, width, widthOf) {
     if (right <= left) return [];
     const top = at(use.unseen), words = `copy ${use.lag} old`;
     const box = svg("rect", { class: "view-lag", x: left, y: top, width: right - left, height: Math.max(2, at(use.resource_version) - top) });
-    return [box, ...(use === oldest && widthOf(words) + 20 < right - left ? [svg("text", { class: "view-lag-text", x: left + 14, y: top + 12 }, words)] : [])];
+    if (use !== oldest) return [box];
+    const length = widthOf(words), taken = crossed(top, top + 16).sort(([one], [other]) => one - other);
+    const x = taken.reduce((free, [from, until]) => (from < free + length + 4 && until > free - 4 ? until + 5 : free), left + 14);
+    return x + length + 6 < right ? [box, svg("text", { class: "view-lag-text", x, y: top + 12 }, words)] : [box];
   });
 }
 
@@ -63,13 +80,13 @@ function acts({ uses }, { payload, centres, width }, at, toPixel) {
   return [...lines, ...seen.map((use) => svg("circle", { class: use.unseen ? "view-act old" : "view-act", cx: toPixel(use.time), cy: at(use.resource_version), r: use.unseen ? 4.5 : 3 }))];
 }
 
-/** Returns the shapes of all views of a scene. `widthOf(words)` → px. */
-export function viewShapes(scene, toPixel, widthOf) {
+/** Returns the shapes of all views of a scene. `widthOf(words)` → px; `pills` are where the labels of arrows are. */
+export function viewShapes(scene, toPixel, widthOf, pills) {
   return (scene.views ?? []).flatMap(({ view, y }) => {
     const at = placing(view, y), floor = y + VIEW - 3;
     return [
       svg("line", { class: "view-floor", x1: 0, x2: scene.width, y1: floor, y2: floor }),
-      ...surely(view, at, toPixel, scene.width, floor), ...lags(view, at, toPixel, scene.width, widthOf), ...committed(view, at, toPixel, scene.width), ...acts(view, scene, at, toPixel),
+      ...surely(view, at, toPixel, scene.width, floor), ...lags(view, at, toPixel, scene.width, widthOf, crossings(scene, view, toPixel, pills)), ...committed(view, at, toPixel, scene.width), ...acts(view, scene, at, toPixel),
     ];
   });
 }

@@ -8,7 +8,7 @@ import { engaged } from "../ui/steady.js";
 
 const STILL = 5_000; // ms without an act of the reader after which lanes may be folded
 const LOOK = 1_000; // ms between two looks at whether that is so
-const GONE = 0.5; // the part of its width by which a view that follows the edge has to move before lanes are folded
+const GONE = 4; // the multiple of its width by which a view that follows the edge has to move before lanes are folded: each time, lanes jump
 
 const { loader, picture } = parts;
 const stage = byId("stage"), labels = byId("labels");

@@ -2,6 +2,7 @@
 
 import { byId } from "../draw/dom.js";
 import { creations } from "../state/api.js";
+import { isLeftOut } from "../state/incidentsList.js";
 import { objectMatches } from "../state/matching.js";
 import { announce, begun, keys, outline, parts, start, store } from "../timeline.js";
 import "./calm.js";
@@ -149,7 +150,7 @@ function concerns({ family, lane }) {
 }
 
 /** Returns whether the list shows only some incidents, so that the server has to say whether it shows a changed one. */
-const chosen = (incidents) => store.filtered().length > 0 || store.focus !== "" || (!store.hidden && incidents.some((each) => each.acknowledged || each.silenced || (each.severity === "info" && each.effect === "none")));
+const chosen = (incidents) => store.filtered().length > 0 || store.focus !== "" || (!store.hidden && incidents.some(isLeftOut));
 
 function takeFindings({ findings, gone, incidents, incidents_gone: lost }) {
   const fresh = findings.filter((group) => !seen.has(group.key) && !list.knows(group));

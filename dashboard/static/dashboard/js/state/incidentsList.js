@@ -9,6 +9,9 @@ import { MINUTE } from "./time.js";
 
 const RECENT = 5 * MINUTE; // an incident of a connected cluster goes on for so long after its last occurrence
 
+/** Returns whether an incident is left out of lists unless hidden ones are asked for: somebody knows of it, or it did no harm. */
+export const isLeftOut = ({ acknowledged, silenced, severity, effect }) => Boolean(acknowledged || silenced || (severity === "info" && effect === "none"));
+
 export class IncidentsList {
   #incidents = new Map(); // id → incident
   #sorted = null;
@@ -115,6 +118,11 @@ export class IncidentsList {
   /** Returns whether an incident is in the list. */
   has(id) {
     return this.#incidents.has(id) && !this.#guests.has(id);
+  }
+
+  /** Returns the loaded incidents that surely do not match the filter: all that match are loaded, and these are not left out for another reason. */
+  get unmatched() {
+    return this.more ? [] : this.incidents.filter((incident) => this.#guests.has(incident.id) && !isLeftOut(incident));
   }
 
   /** Returns whether a finding that a live source reports was known before. */

@@ -20,7 +20,7 @@ const oneOf = (first, ...others) => ({
 const FIELDS = {
   axis: oneOf("time", "order"), group: oneOf("owner", "kind", "namespace", "actor"), colour: oneOf("kind", "actor"),
   kinds: list, kind: list, node: text, image: text, namespace: text, name: text, rule: text, severity: text, actor: text, state: oneOf("", "ongoing", "over"), noise: flag, active: flag,
-  open: list, closed: list, unfold: list, pins: list, focus: text, incident: text, hidden: flag, lane: text, finding: text, arrows: list, change: text, line: text, logs: list, table: flag, follow: flag, at: text, about: text,
+  open: list, closed: list, unfold: list, pins: list, focus: text, incident: text, hidden: flag, lane: text, finding: text, arrows: list, change: text, line: text, logs: list, table: flag, follow: flag, at: text, moment: text, about: text,
 };
 const NARROWING = ["kinds", "kind", "node", "image", "namespace", "name", "rule", "severity", "actor"]; // lanes, findings and incidents alike
 const FILTERS = [...NARROWING, "state", "noise", "active"];

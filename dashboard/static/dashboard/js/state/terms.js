@@ -42,7 +42,7 @@ export const between = ({ start, end }) => `since:${iso(start)} until:${iso(end)
 export const withTimes = (text, read) => text.replace(TIME, (whole, term, quotation, bare) => {
   const value = quotation ?? bare, found = read(value);
   if (!found) return whole;
-  const ends = term.toLowerCase() === "until" && !/^[-−]/.test(value); // "until:-15m" is the moment 15 minutes ago
+  const ends = term.toLowerCase() === "until" && !/^([-−]|[\d.]+(ms|[smhdw]))/i.test(value); // "until:-15m" and "until:15m" are the moment 15 minutes ago
   return `${term}:${iso(found.at ?? (ends ? found.end : found.start))}`;
 });
 

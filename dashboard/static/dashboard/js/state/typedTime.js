@@ -58,11 +58,19 @@ function ofClock(since, place, { near, first, last }) {
   return times.find((time) => time >= first && time <= last) ?? times[0];
 }
 
+/** Returns the day, of the zone of texts, that was so many days before the one of `now`. */
+function dayBefore(days, { now, zone }) {
+  const shown = Math.floor((now + zone.offset(now)) / DAY - days) * DAY, place = placed(undefined, zone);
+  return { start: place(shown), end: place(shown + DAY) };
+}
+
 // Each notation: its pattern, and what it means: (parts, about) → {at}, {start, end}, or null.
 const NOTATIONS = [
   [whole("now"), (_, { now }) => ({ at: now })],
   [whole(`(?:now\\s*)?([+\\-−])\\s*(${LENGTH})`), ([sign, length], { now }) => (sign === "+" ? { start: now, end: now + lengthOf(length) } : { start: now - lengthOf(length), end: now })],
-  [whole(`(?:the\\s+)?(?:last|past)\\s+(${LENGTH})`), ([length], { now }) => ({ start: now - lengthOf(length), end: now })],
+  [whole("today"), (_, about) => dayBefore(0, about)],
+  [whole("yesterday"), (_, about) => dayBefore(1, about)],
+  [whole(`(?:(?:the\\s+)?(?:last|past)\\s+)?(${LENGTH})`), ([length], { now }) => ({ start: now - lengthOf(length), end: now })],
   [whole(`(${LENGTH})\\s*ago`), ([length], { now }) => ({ at: now - lengthOf(length) })],
   [whole("(\\d{10})(?:\\.(\\d{1,9}))?"), ([seconds, digits = ""]) => ({ at: Number(seconds) * SECOND + Number(digits.padEnd(6, "0").slice(0, 6)) })],
   [whole("(\\d{13})(?:\\.\\d+)?"), ([text]) => ({ at: Number(text) * MS })],
@@ -70,6 +78,8 @@ const NOTATIONS = [
   // klog writes the clock of its machine without a zone, which in clusters is UTC.
   [line(`[IWEF](\\d\\d)(\\d\\d)\\s+${CLOCK}`), ([month, day, ...clock], about) => ({ at: dated("", month, day, sinceMidnight(clock), placed("UTC"), about) })],
   [line(`(\\d{4})[-/](\\d\\d)[-/](\\d\\d)(?:T|\\s+)${CLOCK}${ZONE}`), ([year, month, day, ...rest], about) => ({ at: dated(year, month, day, sinceMidnight(rest), placed(rest[5], about.zone), about) })],
+  [line(`(\\d{1,2})/(\\d{1,2})/(\\d{4}),?\\s+${CLOCK}${ZONE}`), ([month, day, year, ...rest], about) => ({ at: dated(year, month, day, sinceMidnight(rest), placed(rest[5], about.zone), about) })],
+  [whole(`(\\d{1,2})/(\\d{1,2})/(\\d{4})${ZONE}`), ([month, day, year, zone], about) => wholeDay(year, month, day, zone, about)],
   [whole(`(\\d{4})[-/](\\d\\d)[-/](\\d\\d)${ZONE}`), ([year, month, day, zone], about) => wholeDay(year, month, day, zone, about)],
   [line(`${WEEKDAY}(\\d{1,2})[ \\-/]${MONTH}(?:[ \\-/](\\d{4}))?[ :,]+${CLOCK}${ZONE}`), ([day, month, year, ...rest], about) => ({ at: dated(year, monthOf(month), day, sinceMidnight(rest), placed(rest[5], about.zone), about) })],
   [line(`${WEEKDAY}${MONTH}\\s+(\\d{1,2}),?(?:\\s+(\\d{4}),?)?\\s+${CLOCK}${ZONE}(?:\\s+(\\d{4}))?`), ([month, day, year, ...rest], about) => ({ at: dated(year ?? rest[6], monthOf(month), day, sinceMidnight(rest), placed(rest[5], about.zone), about) })],
@@ -94,7 +104,8 @@ function single(text, about) {
   return null;
 }
 
-const BETWEEN = [/\s+(?:to|until|till)\s+/i, /\s*(?:\.\.+|…|→|–|—)\s*/, /\s+-\s+/, /\//, /(?<=^\s*\d{1,2}:[\d:.]+)-(?=\d{1,2}:)/]; // a hyphen after a date begins a zone
+const PASTED = /^\{\s*"from"\s*:\s*"([^"]*)"\s*,\s*"to"\s*:\s*"([^"]*)"\s*\}$/; // the range of a dashboard, as Grafana copies it
+const BETWEEN = [/\t+/, /\s+(?:to|until|till)\s+/i, /\s*(?:\.\.+|…|→|–|—)\s*/, /\s+-\s+/, /\//, /(?<=^\s*\d{1,2}:[\d:.]+)-(?=\d{1,2}:)/]; // a hyphen after a date begins a zone
 const ending = (text) => new RegExp(`[0-9]${ZONE}$`).exec(text.trim())?.[1];
 
 function between(text, about) {
@@ -123,6 +134,8 @@ function between(text, about) {
 export function readTime(text, { now, near, first = -Infinity, last = Infinity, zone = UTC }) {
   if (text.length > 1000) return null;
   const about = { now, near, first, last, zone };
+  const [, from, until] = PASTED.exec(text.trim()) ?? [];
+  if (from) return between(`${from} to ${until}`, about);
   const around = /^(.*?)\s*(?:±|\+\/?-)\s*(.+)$/.exec(text.trim());
   const middle = around && whole(LENGTH).test(around[2]) ? single(around[1], about)?.at : undefined;
   if (middle !== undefined) return { start: middle - lengthOf(around[2]), end: middle + lengthOf(around[2]) };

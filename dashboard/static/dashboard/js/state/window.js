@@ -11,6 +11,7 @@ export function relatedTo({ arrows }, selected) {
   return new Set(finding.filter((_, i) => Math.min(from[i], to[i]) <= selected.end && Math.max(from[i], to[i]) >= selected.start));
 }
 
+const SPACES = 2; // namespaces of an incident that are named
 export const NOISE = ["Events", "Cluster"]; // the families of kinds that are hidden at first
 
 /** Returns the kind of a lane, with its API group, as gaps have it. */
@@ -84,6 +85,17 @@ export function foldedIn({ quiet, furniture }) {
 
 /** Returns the words that count incidents on every page, such as "1 incident · 13 symptoms · 50 findings". */
 export const countsOf = ({ incidents, symptoms, findings }) => `${plural(incidents, "incident")} · ${plural(symptoms, "symptom")} · ${plural(findings, "finding")}`;
+
+/** Returns what an incident is about, as its page says it (presentation/incidents.py): "batch / Job train", or "batch, nightly / 7 Jobs" if its symptoms are about several objects. */
+export function placeOf({ anchor, anchored_in: within = [], symptoms = [], symptoms_total: total = 1 }) {
+  const every = [anchor, ...symptoms.map((symptom) => symptom.anchor)], about = every.filter(({ kind }) => kind !== "Actor");
+  const different = new Map(about.map((each) => [[each.group, each.kind, each.namespace, each.name].join("/"), each.kind]));
+  const { namespace, kind, name } = about[0] ?? anchor;
+  if (different.size < 2) return [namespace, `${kind} ${name}`].filter(Boolean).join(" / ");
+  const spaces = within.filter(Boolean), more = spaces.length > SPACES ? ` and ${spaces.length - SPACES} more` : "";
+  const kinds = [...new Set(different.values())];
+  return [spaces.slice(0, SPACES).join(", ") + more, `${total > symptoms.length ? "at least " : ""}${different.size} ${kinds.length === 1 ? `${kinds[0]}s` : "objects"}`].filter(Boolean).join(" / ");
+}
 
 /** Returns a description of the figure for screen readers. `counts` are those of the incidents in view. */
 export function summary(payload, view, selected, counts) {

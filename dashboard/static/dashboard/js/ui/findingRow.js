@@ -3,16 +3,18 @@
 import { byId, el, svg, withCode } from "../draw/dom.js";
 import { writerOf } from "../state/actors.js";
 import { findingPage, rulePage, wherePage } from "../state/links.js";
-import { clock, day, fromIso, inZones, instant } from "../state/time.js";
+import { SECOND, clock, day, fromIso, inZones, instant, shortRange } from "../state/time.js";
 import { timeOf } from "./timeOf.js";
 
 const ARROW = "M3 13C3 6 12 10 12 4M8.8 6 12 2.5 15 6";
 const MOST_NAMED = 24; // the most objects that are linked; the finding's page names all
 
-/** Returns the time of a finding, with the day if that is not today. `now`: µs, for a live source. */
-function when({ start }, now) {
-  const today = now !== null && day(now) === day(start);
-  return timeOf(start, `${today || now === null ? "" : `${day(start)} `}${clock(start, now === null ? 3 : 0)}`, { digits: now === null ? 3 : 0, class: "when" });
+/** Returns the time of a finding, or from when to when it lasted, with the day if that is not today. `now`: µs, for a live source. */
+function when({ start, end }, now) {
+  const today = now !== null && day(now) === day(start), digits = now === null ? 3 : 0;
+  const lasted = end - start >= SECOND / 10 ? [`until ${inZones(end, null, digits)[0]}`] : [];
+  const words = !lasted.length ? clock(start, digits) : day(start) === day(end) ? shortRange(start, end) : `${clock(start, 0)} – ${day(end)} ${clock(end, 0)}`;
+  return timeOf(start, `${today || now === null ? "" : `${day(start)} `}${words}`, { digits, more: lasted, class: "when" });
 }
 
 const meanings = JSON.parse(byId("pill-meanings").textContent);

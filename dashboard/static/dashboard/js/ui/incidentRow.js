@@ -5,6 +5,7 @@ import { plural } from "../state/amounts.js";
 import { incidentPage } from "../state/links.js";
 import { symptomsOf } from "../state/ordering.js";
 import { age, clock, day } from "../state/time.js";
+import { placeOf } from "../state/window.js";
 import { because, pill, row as findingRow } from "./findingRow.js";
 import { timeOf } from "./timeOf.js";
 
@@ -15,8 +16,6 @@ function when({ start, end, occurrences }, now) {
   return timeOf(shown, [`${today ? "" : `${day(shown)} `}${clock(shown, 0)}`, now === null ? null : [" · ", el("span", { "data-ago": String(end) }, age(now - end))]].flat(),
     { digits: 0, class: "when" });
 }
-
-const place = ({ anchor: { namespace, kind, name } }) => [namespace, `${kind} ${name}`].filter(Boolean).join(" / ");
 
 /** Returns the rows of findings. `said` is the title above them. */
 const rows = (groups, incident, said, options) => el("ol", { class: "rows", "aria-label": "Findings of this incident" }, groups.map((group) => findingRow(group, {
@@ -61,10 +60,10 @@ export function row(incident, { open, shown, options }) {
   return el("li", { class: states.join(" "), "data-incident": id },
     el("h3", {}, el("button", { type: "button", "aria-expanded": String(open) }, severityShape(severity), el("span", {}, title))),
     el("p", { class: "verdicts" },
-      state === "ongoing" ? pill(options.now === null ? "ongoing when the recording ends" : "ongoing", "ongoing") : null,
+      state === "ongoing" ? pill(options.now === null ? "ongoing when the recording ends" : "ongoing", "ongoing") : pill("over"),
       when(incident, options.now), status === "suspected" ? pill("suspected", "suspected") : null,
       acknowledged ? pill("acknowledged", "calm") : null, silenced ? pill("silenced", "calm") : null,
-      el("span", { class: "meta" }, [place(incident), occurrences > 1 && !title.endsWith("times") ? plural(occurrences, "time") : "", symptomsOf(incident) > 1 ? plural(symptomsOf(incident), "symptom") : "", plural(count, "finding"), incident.cause && !open ? "cause known" : ""].filter(Boolean).join(" · ")),
+      el("span", { class: "meta" }, [placeOf(incident), occurrences > 1 && !title.endsWith("times") ? plural(occurrences, "time") : "", symptomsOf(incident) > 1 ? plural(symptomsOf(incident), "symptom") : "", plural(count, "finding"), incident.cause && !open ? "cause known" : ""].filter(Boolean).join(" · ")),
       el("span", { class: "incident-name", title: "The name of this incident. Its address ends with it, or with more of it." }, name)),
     ...(open ? [findings(incident, shown, options), incidentPage(incident) ? el("p", { class: "onward" }, el("a", { href: incidentPage(incident) }, "This incident ›")) : null].flat() : []));
 }

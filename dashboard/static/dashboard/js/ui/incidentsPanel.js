@@ -67,17 +67,19 @@ export class IncidentsPanel {
   #draw(list, options) {
     this.#last = [list, options];
     const { open, view, selected, held, births, filtered, hidden, alone, now = null } = options;
-    const divided = list.divide(view), sections = [divided.inside, divided.outside];
+    const divided = list.divide(view), unmatched = filtered ? list.unmatched : [];
+    const sections = [divided.inside, divided.outside].map((incidents) => incidents.filter((incident) => !unmatched.includes(incident)));
     const [inside, outside] = now === null ? sections : this.steady.settle(sections, JSON.stringify([open, selected, filtered, hidden]));
-    const counts = inside === divided.inside ? divided.counts : counted(inside);
+    const counts = inside === sections[0] ? divided.counts : counted(inside);
     byId("findings-count").textContent = list.known ? countsOf(list.all) : "";
     this.#noteHidden(list.hidden, hidden);
     const shown = open ? list.rows.shown(open, selected) : null;
     this.symptoms = list.get(open)?.symptoms ?? [];
     const ids = (incidents) => incidents.map(({ id }) => id).join();
-    const state = [ids(inside), ids(outside), list.incidents, open, alone, selected, shown?.groups, shown?.groups.length, shown?.more, held.join(), this.#wordsOf(births), list.more, filtered, countsOf(counts), list.known, zone()];
+    const state = [ids(inside), ids(outside), list.incidents, open, alone, selected, shown?.groups, shown?.groups.length, shown?.more, held.join(), this.#wordsOf(births), list.more, filtered, countsOf(counts), list.known, zone(), ids(unmatched)];
     if (state.every((part, i) => part === this.#drawn[i])) return;
-    const moved = selected !== this.#drawn[5] || (open === this.#drawn[3] && Boolean(shown) !== Boolean(this.#drawn[6]));
+    const opened = open !== this.#drawn[3] || Boolean(shown) !== Boolean(this.#drawn[6]) || ids(unmatched) !== (this.#drawn.at(-1) ?? "");
+    const moved = opened || selected !== this.#drawn[5];
     this.#drawn = state;
     if (!list.known) return; // the placeholder stays
     const focused = this.list.contains(document.activeElement) ? this.#nameOf(document.activeElement) : null;
@@ -85,16 +87,19 @@ export class IncidentsPanel {
     const items = (incidents) => incidents.map((incident) => this.#item(incident, { open: incident.id === open, shown: incident.id === open ? shown : null, options: looks }));
     const part = (words) => el("li", { class: "part" }, words);
     const anchor = this.#anchor();
-    this.#renew(list.incidents.length ? [
-      part(inside.length ? `In view · ${countsOf(counts)}` : "Nothing in view"), ...items(inside),
+    const matching = list.incidents.length > unmatched.length;
+    this.#renew([
+      ...(matching ? [part(inside.length ? `In view · ${countsOf(counts)}` : "Nothing in view"), ...items(inside)] : [this.#none(filtered, list.hidden)]),
       ...(outside.length ? [part("Not in view"), ...items(outside)] : []),
+      ...(unmatched.length ? [part("Selected, but the filter does not match it"), ...items(unmatched)] : []),
       ...(list.more ? [el("li", { class: "further" }, el("button", { type: "button", class: "button", "data-more": "" }, "Show more"))] : []),
-    ] : [this.#none(filtered, list.hidden)]);
+    ]);
     if (focused && !this.list.contains(document.activeElement)) this.list.querySelector(focused)?.focus({ preventScroll: true });
     const kept = anchor && this.list.querySelector(`[data-incident="${CSS.escape(anchor.id)}"]`);
     if (kept) this.panel.scrollTop += kept.offsetTop - anchor.top;
-    const chosen = this.list.querySelector(".finding.selected") ?? this.list.querySelector(".incident.open");
-    if (chosen && moved) this.#bringIn(chosen);
+    const chosen = (opened ? null : this.list.querySelector(".finding.selected")) ?? this.list.querySelector(".incident.open");
+    if (opened && unmatched.length) this.panel.scrollTop = 0; // where the list says what does match
+    else if (chosen && moved) this.#bringIn(chosen);
     if (list.more && this.#nearEnd()) this.onMore();
   }
 

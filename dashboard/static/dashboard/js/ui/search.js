@@ -43,7 +43,7 @@ export class Search {
   #timer = 0;
 
   /**
-   * `acts` has `onObject(found)`, `onFinding(group)`, `onActor(name)`, `onLine(line)`, `onTime(found)` and `onFilter(filter)`,
+   * `acts` has `onObject(found)`, `onFinding(group)`, `onActor(name)`, `onLine(line)`, `onTime(found, text)` and `onFilter(filter)`,
    * which are called for the chosen result, and `announce(text)`; `time(text)` → {found, words} of a text that is a time, or
    * null; `read(text)` → the same `found` alone; `choices()` → the known values of terms; `filter()` → the filter that is in force.
    */
@@ -99,7 +99,7 @@ export class Search {
     const used = text ? (filter ? text : "") : current; // what can be saved
     const known = kept.includes(used);
     return [
-      ["time", "Time", time ? [{ label: `Go to ${time.words}` }] : [], plain("time"), () => acts.onTime(time.found)],
+      ["time", "Time", time ? [{ label: `Go to ${time.words}` }] : [], plain("time"), () => acts.onTime(time.found, text)],
       ["filter", "Filter", filter ? [{ label: "Show only what matches", about: text }] : [], plain("filter"), () => acts.onFilter(filter)],
       ["saved", "Saved in this browser", text ? [] : kept.map((each) => ({ label: each, text: each })), plain("saved"), (one) => this.#write(one.text)],
       ["terms", "Narrow by", this.#completed().found, plain("term"), (one) => this.#write(one.text)],

@@ -17,16 +17,25 @@ export function rangeFor(found, view = { start: 0, end: AROUND }) {
   return { start: found.at - half, end: found.at + half };
 }
 
+const ends = (found) => (found.at === undefined ? found : { start: found.at, end: found.at });
+
+/** Returns in words how a time that was read lies to what the source has, if it is outside of that; else "". */
+function beyond(found, { first, last }) {
+  const { start, end } = ends(found);
+  return end < first ? `before the first change, which was at ${written(first, 0)}` : start > last ? `after the last change, which was at ${written(last, 0)}` : "";
+}
+
 /** Returns what was read in words, such as "2026-11-21 05:57:50.000 UTC", and how the range lies to what the source has. */
-export function inWords(found, { first, last }) {
-  const { start, end } = found.at === undefined ? found : { start: found.at, end: found.at };
+export function inWords(found, bounds) {
+  const { start, end } = ends(found);
   const digits = [start, end].some((time) => time % 1000) ? 6 : 3;
   const words = found.at === undefined ? `${written(start, digits)} to ${date(end) === date(start) ? clock(end, digits) : written(end, digits)}` : written(start, digits);
-  const beyond = end < first ? `before the first change, which was at ${written(first, 0)}` : start > last ? `after the last change, which was at ${written(last, 0)}` : "";
-  return `${words} ${zone().labelOf(start, end)}${beyond ? `: ${beyond}` : ""}`;
+  return [`${words} ${zone().labelOf(start, end)}`, beyond(found, bounds)].filter(Boolean).join(": ");
 }
 
 export class TimePicker {
+  #given = ""; // the text with which the menu opens
+
   constructor({ store, announce }) {
     Object.assign(this, { store, announce });
     [this.menu, this.text, this.said, this.from, this.until] = ["time", "time-text", "time-said", "time-from", "time-until"].map(byId);
@@ -46,8 +55,12 @@ export class TimePicker {
     document.addEventListener("zonechange", () => this.menu.matches(":popover-open") && this.#open());
   }
 
-  open() {
-    if (this.store.bounds && !this.menu.matches(":popover-open")) this.menu.showPopover();
+  /** Opens the menu, with what is known of this text. */
+  open(text = "") {
+    if (!this.store.bounds) return;
+    this.#given = text;
+    if (this.menu.matches(":popover-open")) this.#open();
+    else this.menu.showPopover();
   }
 
   /** Returns what a text means (see readTime), in the zone that is shown; null without a source. */
@@ -64,17 +77,19 @@ export class TimePicker {
     return found && { found, words: inWords(found, this.store.bounds) };
   }
 
-  /** Moves the view to what was read, as a step to which the Back button leads, and marks a moment with a line. */
-  go(found) {
+  /** Moves the view to what was read from a text, as a step to which the Back button leads, and marks a moment with a line. The menu says it instead if the source has nothing of that time. */
+  go(found, text) {
     const { store } = this;
-    store.set({ ...rangeFor(found, store.view()), at: found.at === undefined ? "" : String(found.at), follow: false }, { push: true });
+    if (beyond(found, store.bounds)) return this.open(text);
+    if (this.menu.matches(":popover-open")) this.menu.hidePopover();
+    store.set({ ...rangeFor(found, store.view()), moment: found.at === undefined ? "" : String(found.at), follow: false }, { push: true });
     this.announce(inWords(found, store.bounds));
   }
 
   #open() {
-    this.text.value = "";
+    [this.text.value, this.#given] = [this.#given, ""];
     this.#fill(this.store.view());
-    this.#say("");
+    this.#read();
     this.text.focus();
   }
 
@@ -90,7 +105,7 @@ export class TimePicker {
   #read() {
     const found = this.read(this.text.value);
     if (found) this.#fill(rangeFor(found, this.store.view()));
-    this.#say(found ? inWords(found, this.store.bounds) : "");
+    this.#say(found ? inWords(found, this.store.bounds) : "", found !== null && beyond(found, this.store.bounds) !== "");
   }
 
   /** Writes the range of the calendar into the field, from which it is read. */
@@ -104,7 +119,6 @@ export class TimePicker {
   #show(text) {
     const found = this.read(text);
     if (!found) return this.#say(text.trim() ? "This is not a time that is known here. Try 05:57:50, 2026-11-21 05:57:50Z, -15m, or one to another." : "Type a time, or choose one.", true);
-    this.menu.hidePopover();
-    this.go(found);
+    this.go(found, text);
   }
 }

@@ -45,9 +45,7 @@ export class Toolbar {
     this.#chips = families.toSorted((a, b) => rank(a[0]) - rank(b[0])).map(([family, lanes]) =>
       el("button", { type: "button", class: "chip", "data-kind": family, "aria-pressed": "false", title: plural(lanes, "lane") },
         el("span", { class: `swatch family-${family.toLowerCase()}`, "aria-hidden": "true" }), family));
-    const known = new Set(namespaces.map(([name]) => name));
-    const named = this.store.namespace && !known.has(this.store.namespace) ? [[this.store.namespace, 0], ...namespaces] : namespaces;
-    byId("namespace").replaceChildren(byId("namespace").firstElementChild, ...named.map(([name, lanes]) => el("option", { value: name }, `${name} (${lanes})`)));
+    byId("namespace").replaceChildren(byId("namespace").firstElementChild, ...namespaces.map(([name, lanes]) => el("option", { value: name }, `${name} (${lanes})`)));
     this.fit();
     this.draw(null);
   }
@@ -89,7 +87,12 @@ export class Toolbar {
       this.fit(); // the kinds beside it have less or more space
     }
     byId("range").parentElement.title = inZones(start, null, digits).map((from, i) => `${from} – ${inZones(end, null, digits)[i]}`).join("\n");
-    byId("namespace").value = store.namespace;
+    const namespace = byId("namespace");
+    namespace.value = store.namespace;
+    if (!namespace.selectedOptions.length) { // the source has nothing in it
+      namespace.append(el("option", { value: store.namespace }, `${store.namespace} (0)`));
+      namespace.value = store.namespace;
+    }
     byId("group").value = store.group;
     byId("colour").setAttribute("aria-pressed", String(store.colour === "actor"));
     for (const choice of byId("axis-choice").querySelectorAll("input")) choice.checked = choice.value === store.axis;

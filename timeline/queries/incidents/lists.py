@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 from django.utils import timezone
 
 from timeline.core.actors import KIND as ACTOR
@@ -190,10 +190,12 @@ def others_of_cause(source_id: int, finding: str) -> list[tuple[str, int]]:
     return sorted(Counter(kind for _, kind, _, _ in names).items())
 
 
-def findings_of_incident(source_id: int, identity: str) -> list[FindingPayload]:
-    """Return the first findings of an incident, the gravest first."""
-    found = Finding.objects.filter(Finding.of_incidents([identity]), source=source_id, withdrawn=False)
-    return list(found.order_by(FINDING_RANK, "first", "identity").values_list("document", flat=True)[:FINDINGS_SHOWN])
+def findings_of_incident(source_id: int, incident: IncidentRowPayload) -> list[FindingPayload]:
+    """Return the first findings of an incident: the one with which it is shown, and then errors first."""
+    found = Finding.objects.filter(Finding.of_incidents([incident["id"]]), source=source_id, withdrawn=False)
+    shown, others = Q(identity=incident["worst"]), found.order_by(FINDING_RANK, "first", "identity")
+    documents = (each.values_list("document", flat=True) for each in (found.filter(shown), others.exclude(shown)))
+    return [document for of_it in documents for document in of_it[:FINDINGS_SHOWN]][:FINDINGS_SHOWN]
 
 
 def payloads(

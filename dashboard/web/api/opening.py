@@ -14,7 +14,7 @@ from ninja import Query, Router
 from dashboard.access.roles import needs
 from dashboard.web import timestamps
 from dashboard.web.api.answers import Number, Time, in_order, json_response
-from timeline.layout.opening import Axis, OpeningPayload, first_view, prominence
+from timeline.layout.opening import Axis, OpeningPayload, first_view
 from timeline.payloads.findings import FindingGroupPayload, IncidentsPayload, IncidentState
 from timeline.queries.filters import SourceIncidentFilter
 from timeline.queries.incidents import lists
@@ -84,7 +84,8 @@ def opening(
     elif incident:
         finding = _shown_with(source_id, incident["id"])
     elif span is None and not (is_live and begun):
-        finding = _first_of(source_id, address, incidents)
+        first = lists.gravest(source_id, address.incidents) if incidents["incidents"] else None
+        finding = None if first is None else _shown_with(source_id, first)
     view = first_view(
         span,
         finding,
@@ -111,16 +112,8 @@ def opening(
     return json_response(request, found)
 
 
-def _first_of(source_id: int, address: Address, incidents: IncidentsPayload) -> FindingGroupPayload | None:
-    """Return the row with which the most prominent incident is shown; None without any."""
-    if incidents["next"] is not None:
-        first = lists.most_prominent(source_id, address.incidents)
-    else:
-        first = min(incidents["incidents"], key=prominence)["id"] if incidents["incidents"] else None
-    return None if first is None else _shown_with(source_id, first)
-
-
 def _shown_with(source_id: int, incident: str) -> FindingGroupPayload | None:
+    """Return the row with which an incident is shown."""
     rows = findings(source_id, FindingFilter(incident=incident), limit=1, order="gravest")["findings"]
     return rows[0] if rows else None
 

@@ -132,10 +132,10 @@ def _listed(
     return (found if wanted.acknowledged else found.exclude(known())), _Others(harmless, silenced, noted)
 
 
-def most_prominent(source_id: int, wanted: IncidentFilter) -> str | None:
-    """Return the incident that a timeline shows first, as `layout.opening.prominence` orders them; None without any."""
+def gravest(source_id: int, wanted: IncidentFilter) -> str | None:
+    """Return the incident that a timeline shows first: the gravest that is listed; None without any."""
     listed, _ = _listed(source_id, wanted, silencing.active(_source(source_id)))
-    return listed.order_by("rank", "-findings", "first", "identity").values_list("identity", flat=True).first()
+    return listed.order_by(*GRAVEST, "identity").values_list("identity", flat=True).first()
 
 
 def _source(source_id: int) -> Source:

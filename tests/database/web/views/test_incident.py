@@ -56,7 +56,8 @@ def test_every_screen_shows_an_incident_with_the_same_occurrence(client: Client,
     query: dict[str, Any] = {"incident": incident["id"], "order": "gravest"}
     every = [row["key"] for row in asked(client, nightly, "findings", **query)["findings"]]
     assert every[0] == key and len(every) == 3
-    paged, cursor = [], ""
+    paged: list[str] = []
+    cursor = ""
     while len(paged) < len(every):
         answer = asked(client, nightly, "findings", **query, limit=1, cursor=cursor)
         paged += [row["key"] for row in answer["findings"]]

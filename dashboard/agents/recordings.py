@@ -23,7 +23,7 @@ from timeline.layout.bodies import Work
 from timeline.payloads import changes as changes_payloads
 from timeline.payloads import documents
 from timeline.payloads.findings import FindingGroupPayload, IncidentRowPayload
-from timeline.payloads.incidents.making import Incident
+from timeline.payloads.incidents.making import Incident, InView
 from timeline.queries.filters import IncidentFilter
 
 SOURCE = 0  # the number of the recording
@@ -99,7 +99,7 @@ class Recordings:
 
     async def findings(self, source: int, asked: Parameters) -> Payload:
         _check(source)
-        rows = [row for row in self._rows if asked["incident"] in row["incidents"]]
+        rows = next((each.rows for each in self._in_view if each.incident["id"] == asked["incident"]), [])
         shown, following = _page(rows, asked)
         return {"findings": shown, "next": following, "total": len(rows)}
 
@@ -240,7 +240,11 @@ class Recordings:
 
     @cached_property
     def _incidents(self) -> list[IncidentRowPayload]:
-        return [each.incident for each in lists.incidents(self._analysis.incidents(), self._rows)]
+        return [each.incident for each in self._in_view]
+
+    @cached_property
+    def _in_view(self) -> list[InView]:
+        return lists.incidents(self._analysis.incidents(), self._rows)
 
     @cached_property
     def _known_changes(self) -> list[Known]:

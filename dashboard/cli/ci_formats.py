@@ -14,7 +14,7 @@ from timeline.core.actors import named, short
 from timeline.core.printable import plain
 from timeline.judge import rulebook
 from timeline.judging.coverage.judgeable import ANSWERS
-from timeline.judging.findings import Finding, Severity, worst
+from timeline.judging.findings import Finding, Severity
 from timeline.judging.rulebook import Rule
 from timeline.payloads import documents
 from timeline.payloads.findings import ProofPayload, RulePayload
@@ -139,9 +139,8 @@ def _symptom(each: Symptom) -> dict[str, str]:
 
 def _proof(incident: Incident, findings: Mapping[str, Finding]) -> list[ProofPayload]:
     """Return the events that prove the gravest finding of an incident, at its worst occurrence in that incident."""
-    spans = {(first, last) for _, first, last, _ in incident.worst.times}
-    occurrences = findings[incident.worst.id].occurrences
-    occurrence = worst(each for each in occurrences if (each.first, each.last) in spans)
+    shown, occurrences = incident.worst.worst, findings[incident.worst.id].occurrences
+    occurrence = next(each for each in occurrences if (each.first, each.last) == (shown.first, shown.last))
     return [documents.proof_payload(proof, time) for proof, time in documents.proofs(occurrence)]
 
 

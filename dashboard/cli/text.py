@@ -55,7 +55,12 @@ def show_incidents(analysis: Analysis, terminal: Terminal, *, brief: bool = Fals
 def _show_incident(incident: Incident, analysis: Analysis, findings: Mapping[str, Finding], terminal: Terminal) -> None:
     gravest = incident.gravest
     groups = _groups(analysis, [findings[each] for each in gravest.findings])
-    group, proof = next((group, proof) for group, proof in groups if incident.id in group["incidents"])
+    worst = incident.worst
+    group, proof = next(
+        (group, proof)
+        for group, proof in groups
+        if group["end"] == worst.worst.last and worst.id in {each["id"] for each in group["findings"]}
+    )
     _show_heading(incident.worst.severity, incident.title, terminal)
     terminal.wrapped(f"{_course(incident)} Effect {group['effect']}: {plain(group['effect_text'])}.", _INDENT)
     rules, where = ", ".join(incident.rules), _where(incident, findings)

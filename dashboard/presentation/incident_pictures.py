@@ -7,11 +7,8 @@ from dashboard.drawing.standalone import Heading, svg
 from dashboard.presentation.incidents import numbers, when, where
 from dashboard.presentation.wording import count, plural
 from timeline.payloads.findings import IncidentRowPayload
-from timeline.payloads.objects import FindingPagePayload, OccurrencePayload
 from timeline.queries.incidents import finding as finding_page
 from timeline.queries.incidents import lists
-
-_EFFECTS = ["none", "possible", "observed"]
 
 
 def drawing(source_id: int, identity: str, theme: figures.Theme, letters: Letters) -> str:
@@ -20,8 +17,7 @@ def drawing(source_id: int, identity: str, theme: figures.Theme, letters: Letter
     Raises Source.DoesNotExist, Incident.DoesNotExist and Finding.DoesNotExist.
     """
     incident = lists.incident(source_id, identity)
-    worst = finding_page.finding(source_id, incident["worst"])
-    shown = gravest(worst)
+    worst, shown = finding_page.shown_of(source_id, incident)
     columns, start, end, more = finding_page.of_incident(source_id, incident, worst, shown)
     steps = steps_of(shown["proof"], worst["subject"], columns)
     drawn = Picture(columns, start, end, finding=shown["key"], steps=steps)
@@ -35,11 +31,6 @@ def drawing(source_id: int, identity: str, theme: figures.Theme, letters: Letter
         f"and {count(more)} more {plural('object', more)}" if more > 0 else "",
     )
     return svg(drawn, heading, theme, letters)
-
-
-def gravest(finding: FindingPagePayload) -> OccurrencePayload:
-    """Return the occurrence with the gravest effect; of several, the longest."""
-    return max(finding["occurrences"], key=lambda each: (_EFFECTS.index(each["effect"]), each["end"] - each["start"]))
 
 
 def _gravest_of(incident: IncidentRowPayload) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from timeline.core.entries import microseconds
-from timeline.layout.opening import FirstView, first_view, prominence
+from timeline.layout.opening import FirstView, first_view
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.payloads.incidents.making import InView
 
@@ -28,14 +28,14 @@ class Opening(NamedTuple):
 
 
 def opening(incidents: Sequence[InView], asked: Mapping[str, str]) -> Opening:
-    """Return how the timeline opens with these incidents, whose rows come in order, the gravest first.
+    """Return how the timeline opens with these incidents, which come in order with their rows, the gravest first.
 
     `asked` has the parameters of the address that are given. Without one of their findings, the gravest one of the
-    incident that is shown alone is chosen, or else of the most prominent one.
+    incident that is shown alone is chosen, or else of the first one.
     """
     alone = next((each for each in incidents if each.incident["id"] == asked.get("incident")), None)
     named = [row for each in incidents for row in each.rows if row["key"] == asked.get("finding")]
-    ordered = [alone] if alone else sorted(incidents, key=lambda each: prominence(each.incident))
+    ordered = [alone] if alone else incidents
     row = next(iter([*named, *(row for each in ordered for row in each.rows)]), None)
     chosen = {name: value for name, value in asked.items() if value and name != "finding"}
     why = WHY_ORDER if row and "axis" not in chosen and not alone and too_close(row) else ""

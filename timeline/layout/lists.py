@@ -56,7 +56,8 @@ def rows(findings: Iterable[StoredFinding]) -> list[FindingGroupPayload]:
 
 
 def incidents(every: Sequence[Incident], found: Sequence[FindingGroupPayload]) -> list[InView]:
-    """Return the incidents that rows of the list of findings belong to. The rows are in order, the gravest first."""
+    """Return the incidents that rows of the list of findings belong to. The rows are in order, the gravest first; of
+    each incident, its gravest occurrence comes first."""
     verdict_of = {finding["id"]: finding["verdict"] for row in found for finding in row["findings"]}
     rows_of: dict[str, list[FindingGroupPayload]] = {}
     findings_of: dict[str, set[str]] = {}
@@ -75,7 +76,7 @@ def incidents(every: Sequence[Incident], found: Sequence[FindingGroupPayload]) -
             told_apart(each.title, each.gravest.anchor.namespace, found_in[each.title]),
             next(verdict_of[finding] for finding in each.findings if finding in verdict_of),
             findings_of[each.id],
-            rows_of[each.id],
+            sorted(rows_of[each.id], key=lambda row: row["key"] != each.worst.worst.group),
         )
         for each in every
         if each.id in rows_of

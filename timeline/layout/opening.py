@@ -8,7 +8,6 @@ from typing import Literal
 from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
 
 from timeline.payloads.findings import FindingGroupPayload, FindingsPayload, IncidentRowPayload, IncidentsPayload
-from timeline.payloads.incidents.occurrences import rank
 from timeline.payloads.windows import OverviewPayload, WindowPayload
 
 Axis = Literal["time", "order"]
@@ -36,12 +35,6 @@ class OpeningPayload(TypedDict):
     lanes: int  # for how many lanes the window was read, from the first one on
 
 
-def prominence(incident: IncidentRowPayload) -> tuple[int, int, int, str]:
-    """Return by what the incident that is shown first comes before the others: the most severe one with most
-    findings."""
-    return rank(incident["severity"]), -incident["findings"], incident["start"], incident["id"]
-
-
 def around(finding: FindingGroupPayload, incident: IncidentRowPayload | None, axis: Axis) -> tuple[int, int]:
     """Return the range in which a timeline shows a finding, or the incident that is shown alone with this finding."""
     if incident is None:
@@ -64,7 +57,7 @@ def first_view(
 
     `span` is the range that its address gives, `named` the key of the finding that it gives, `incident` the incident
     that is shown alone, and `follow` whether it follows the live edge. `finding` is that finding, or the gravest one of
-    that incident, or, where the address gives none of these, the gravest one of the most prominent incident; None if
+    that incident, or, where the address gives none of these, the gravest one of the gravest incident; None if
     there is none. `live` is the last time that is known of a live source.
 
     A range that is asked for is kept. Otherwise a live source shows its last minute, and everything else the time

@@ -14,10 +14,9 @@ from ninja import Query, Router
 from dashboard.access.roles import needs
 from dashboard.web import timestamps
 from dashboard.web.api.answers import Number, Time, in_order, json_response
-from timeline.layout.opening import Axis, OpeningPayload, first_view, prominence
+from timeline.layout.opening import Axis, OpeningPayload, first_view
 from timeline.payloads.findings import FindingGroupPayload, IncidentsPayload, IncidentState
 from timeline.queries.filters import SourceIncidentFilter
-from timeline.queries.incidents import finding as finding_page
 from timeline.queries.incidents import lists
 from timeline.queries.incidents.findings import findings
 from timeline.queries.sources import live as live_sources
@@ -83,10 +82,10 @@ def opening(
     if address.finding:
         finding = next(iter(findings(source_id, key=address.finding)["findings"]), None)
     elif incident:
-        key = finding_page.first_key(source_id, incident["worst"])
-        finding = next(iter(findings(source_id, key=key)["findings"]), None) if key else None
+        finding = _shown_with(source_id, incident["id"])
     elif span is None and not (is_live and begun):
-        finding = _first_of(source_id, address, incidents)
+        first = lists.gravest(source_id, address.incidents) if incidents["incidents"] else None
+        finding = None if first is None else _shown_with(source_id, first)
     view = first_view(
         span,
         finding,
@@ -113,15 +112,9 @@ def opening(
     return json_response(request, found)
 
 
-def _first_of(source_id: int, address: Address, incidents: IncidentsPayload) -> FindingGroupPayload | None:
-    """Return the gravest finding of the most prominent incident; None without any."""
-    if incidents["next"] is not None:
-        first = lists.most_prominent(source_id, address.incidents)
-    else:
-        first = min(incidents["incidents"], key=prominence)["id"] if incidents["incidents"] else None
-    if first is None:
-        return None
-    rows = findings(source_id, FindingFilter(incident=first), limit=1, order="gravest")["findings"]
+def _shown_with(source_id: int, incident: str) -> FindingGroupPayload | None:
+    """Return the row with which an incident is shown."""
+    rows = findings(source_id, FindingFilter(incident=incident), limit=1, order="gravest")["findings"]
     return rows[0] if rows else None
 
 

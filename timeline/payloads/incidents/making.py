@@ -67,7 +67,7 @@ class Incident:
 
     @property
     def worst(self) -> Part:
-        """The gravest finding."""
+        """The gravest finding. Wherever an incident is shown with one occurrence, it is the gravest of this finding."""
         return self.gravest.gravest
 
     @cached_property
@@ -221,7 +221,8 @@ def harm(each: Symptom) -> Harm:
 
 
 def _order(each: Symptom) -> tuple[object, ...]:
-    return *harm(each).gravity, -each.excess, each.first, each.id
+    unexplained = each.caused != each.gravest.id
+    return *harm(each).gravity, unexplained, -each.excess, each.first, each.id
 
 
 def words(title: str, names: Sequence[str], actors: Sequence[str]) -> str:

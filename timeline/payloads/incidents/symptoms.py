@@ -6,7 +6,7 @@ An incident consists of symptoms (see `timeline.payloads.incidents.making`). In 
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from timeline.history.lifelines import Name
@@ -21,6 +21,21 @@ from timeline.payloads.incidents.occurrences import StoredFinding, acting, rank,
 
 NAMES = 6  # names of subjects that a symptom shows
 _EFFECTS = list(Effect)
+
+
+class Time(NamedTuple):
+    """One occurrence of a finding. Times are microseconds since 1970, UTC."""
+
+    group: str  # as of the stored occurrence: the key of its row
+    first: int
+    last: int
+    open: bool  # whether it goes on
+    effect: str
+
+    @property
+    def weight(self) -> tuple[int, int, int]:
+        """Return a sort key: more harm weighs more, then a longer occurrence, then an earlier one."""
+        return _EFFECTS.index(Effect(self.effect)), self.last - self.first, -self.first
 
 
 class Part(NamedTuple):
@@ -38,13 +53,18 @@ class Part(NamedTuple):
     effect: str
     effect_text: str
     excess: int  # occurrences, or objects that were too many
-    times: list[tuple[str, int, int, bool]]  # of each occurrence: its group, first, last, and whether it goes on
+    times: list[Time]  # of each occurrence
     actors: list[str]  # who wrote what the proof shows
     advice: list[str]
     root: int = 0  # the track number of the subject's root owner; 0 without a database
     cause: tuple[str, str] = ("", "")  # the rule and the sentence of what is behind it; "" where nothing proves a cause
     namespaces: tuple[str, ...] | None = None  # of all that it involves; None if an older version has stored it
     pieces: tuple[Piece, ...] = ()  # its occurrences, as far as these decide to which incidents it belongs
+
+    @property
+    def worst(self) -> Time:
+        """Return its gravest occurrence."""
+        return max(self.times, key=lambda each: each.weight)
 
     def within(self, numbers: Sequence[int]) -> "Part":
         """Return what the finding contributes with some of its occurrences, which are counted from 0."""
@@ -98,7 +118,7 @@ class Symptom:
             self._kinds[each.kind] += subject not in self._subjects
             self._subjects[subject] += 1
             self._name(each, insort)
-            for group, first, last, goes_on in each.times:
+            for group, first, last, goes_on, _ in each.times:
                 if group not in self._groups:
                     insort(self.times, (first, last))
                     insort(self._ends, last)
@@ -122,7 +142,7 @@ class Symptom:
         if _fewer(self._subjects, (each.kind, each.name, each.uid)):
             _fewer(self._kinds, each.kind)
         self._name(each, _take)
-        for group, first, last, goes_on in each.times:
+        for group, first, last, goes_on, _ in each.times:
             if _fewer(self._groups, group):
                 _take(self.times, (first, last))
                 _take(self._ends, last)
@@ -227,12 +247,15 @@ class Symptom:
 
 
 def _begin(each: Part) -> int:
-    return each.times[0][1]
+    return each.times[0].first
 
 
 def _gravity(each: Part) -> tuple[Any, ...]:
-    """Return a sort key: the gravest finding first, then the first one. It ends with the finding's id."""
-    return rank(each.severity), -_EFFECTS.index(Effect(each.effect)), each.status, _begin(each), each.id
+    """Return a sort key: the gravest finding first; of equally grave ones one with a proven cause, then the one that
+    lasted longest, then the first one. It ends with the finding's id."""
+    worst, unexplained = each.worst, not any(each.cause)
+    harm = rank(each.severity), -_EFFECTS.index(Effect(each.effect)), each.status
+    return *harm, unexplained, worst.first - worst.last, _begin(each), each.id
 
 
 def _take(values: list[Any], value: Any) -> None:
@@ -247,6 +270,11 @@ def _fewer(counter: Counter[Any], key: Any) -> bool:
         return False
     del counter[key]
     return True
+
+
+def time_of(stored: Mapping[str, Any]) -> Time:
+    """Return an occurrence of a stored finding."""
+    return Time(stored["group"], stored["first"], stored["last"], stored.get("open", False), stored["effect"])
 
 
 def part(found: StoredFinding) -> Part:
@@ -267,7 +295,7 @@ def part(found: StoredFinding) -> Part:
         document["effect"],
         document["effect_text"],
         document["count"],
-        [(each["group"], each["first"], each["last"], each.get("open", False)) for each in found.occurrences],
+        list(map(time_of, found.occurrences)),
         acting(found.occurrences),
         document["advice"],
         found.root,

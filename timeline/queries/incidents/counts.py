@@ -9,7 +9,7 @@ from django.db.models import BooleanField, Case, Count, Q, Sum, When
 
 from timeline.models import Incident
 from timeline.payloads.findings import IncidentRowPayload
-from timeline.queries.incidents.filters import HARMLESS, going_on, known
+from timeline.queries.incidents.filters import GRAVEST, HARMLESS, going_on, known, watched
 from timeline.queries.incidents.lists import payloads
 from timeline.queries.people import silences as silencing
 
@@ -68,11 +68,12 @@ def incident_counts(sources: Collection[int]) -> dict[int, IncidentCounts]:
 def worst_incidents(sources: Collection[int]) -> dict[int, IncidentRowPayload]:
     """Return the worst incident of each source: the gravest that nobody has acknowledged, or else the gravest.
 
-    Of equally grave ones it is one that goes on, and of these the newest. Silenced ones and those without harm are left
-    out.
+    Of equally grave ones of a connected cluster it is one that goes on, and else the first in the order "gravest", with
+    which a recording opens. Silenced ones and those without harm are left out.
     """
-    rows = _flagged(sources).filter(quiet=False).exclude(HARMLESS)
-    order = ("source", "noted", "rank", "-goes_on", "-last", "identity")
+    rows = _flagged(sources).filter(quiet=False).exclude(HARMLESS).annotate(now=_flag(going_on() & watched()))
+    by_rank, *by_harm = GRAVEST
+    order = ("source", "noted", by_rank, "-now", *by_harm, "identity")
     keys = list(rows.order_by(*order).distinct("source").values_list("source", "identity"))
     return {each["source"]: each for each in payloads(_rows(keys), silencing.active())}
 

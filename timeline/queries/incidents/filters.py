@@ -17,7 +17,8 @@ from timeline.queries.filters import LEAST, NOT_KNOWN, Filter, IncidentFilter, S
 from timeline.queries.sources.extents import SEVERITIES
 from timeline.queries.window.view import FindingFilter, written_by
 
-# The columns of the order "gravest": of equally grave incidents, the one with more harm comes first.
+# The columns of the order "gravest" (as `payloads.incidents.making.gravity`): of equally grave incidents, the one with
+# more harm comes first.
 GRAVEST = ("rank", "-excess", "first")
 HARMLESS = Q(rank=SEVERITIES.index("info"), effect=Effect.NONE)  # incidents that do no harm
 RECENT = timedelta(minutes=5)  # at the live edge, an incident goes on for so long after its last occurrence
@@ -138,8 +139,12 @@ def _happening(source_id: int | None, start: int | None, end: int | None) -> Q:
 
 def going_on() -> Q:
     """Return the condition for incidents that go on: see `IncidentRowPayload`."""
-    watched = Cluster.objects.exclude(source=None).values("source")
-    return Q(open=True) | Q(last__gte=timezone.now() - RECENT, source__in=watched)
+    return Q(open=True) | (Q(last__gte=timezone.now() - RECENT) & watched())
+
+
+def watched() -> Q:
+    """Return the condition for incidents of connected clusters."""
+    return Q(source__in=Cluster.objects.exclude(source=None).values("source"))
 
 
 def known(sources: Collection[int] | None = None) -> Exists:

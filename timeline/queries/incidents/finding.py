@@ -7,8 +7,10 @@ from timeline.layout import lanes
 from timeline.models import Finding, Source, Track
 from timeline.payloads.findings import FindingPayload, IncidentRowPayload, ObjectPayload
 from timeline.payloads.incidents.ranges import bounds
+from timeline.payloads.incidents.symptoms import Time
 from timeline.payloads.objects import FindingPagePayload, OccurrencePayload
 from timeline.payloads.windows import Columns
+from timeline.queries.incidents.occurrences import worst_keys
 from timeline.queries.objects.lives import lane_key, life
 from timeline.queries.people.acknowledgements import acknowledged
 from timeline.queries.window.view import View
@@ -38,10 +40,21 @@ def finding(source_id: int, identity: str) -> FindingPagePayload:
     }
 
 
-def first_key(source_id: int, identity: str) -> str:
-    """Return the key of the first occurrence of a finding in the list of findings; "" if there is no such finding."""
-    found = Finding.objects.filter(source=source_id, identity=identity)
-    return found.values_list("occurrences__0__group", flat=True).first() or ""
+def shown_of(source_id: int, incident: IncidentRowPayload) -> tuple[FindingPagePayload, OccurrencePayload]:
+    """Return the gravest finding of an incident, and the occurrence with which the incident is shown. Raises
+    Source.DoesNotExist and Finding.DoesNotExist."""
+    worst = finding(source_id, incident["worst"])
+    key = worst_keys(source_id, [incident["id"]]).get(incident["id"])
+    return worst, next((each for each in worst["occurrences"] if each["key"] == key), gravest(worst))
+
+
+def gravest(found: FindingPagePayload) -> OccurrencePayload:
+    """Return the occurrence of a finding with the most harm; of several the longest, and of those the earliest."""
+
+    def weight(each: OccurrencePayload) -> tuple[int, int, int]:
+        return Time(each["key"], each["start"], each["end"], False, each["effect"]).weight
+
+    return max(found["occurrences"], key=weight)
 
 
 def _occurrence(source: Source, each: dict[str, Any]) -> OccurrencePayload:

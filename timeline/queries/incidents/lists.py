@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 from django.utils import timezone
 
 from timeline.core.actors import KIND as ACTOR
@@ -131,10 +131,10 @@ def _listed(
     return (found if wanted.acknowledged else found.exclude(known())), _Others(harmless, silenced, noted)
 
 
-def most_prominent(source_id: int, wanted: IncidentFilter) -> str | None:
-    """Return the incident that a timeline shows first, as `layout.opening.prominence` orders them; None without any."""
+def gravest(source_id: int, wanted: IncidentFilter) -> str | None:
+    """Return the incident that a timeline shows first: the gravest that is listed; None without any."""
     listed, _ = _listed(source_id, wanted, silencing.active(_source(source_id)))
-    return listed.order_by("rank", "-findings", "first", "identity").values_list("identity", flat=True).first()
+    return listed.order_by(*GRAVEST, "identity").values_list("identity", flat=True).first()
 
 
 def _source(source_id: int) -> Source:
@@ -189,10 +189,12 @@ def others_of_cause(source_id: int, finding: str) -> list[tuple[str, int]]:
     return sorted(Counter(kind for _, kind, _, _ in names).items())
 
 
-def findings_of_incident(source_id: int, identity: str) -> list[FindingPayload]:
-    """Return the first findings of an incident, the gravest first."""
-    found = Finding.objects.filter(Finding.of_incidents([identity]), source=source_id, withdrawn=False)
-    return list(found.order_by(FINDING_RANK, "first", "identity").values_list("document", flat=True)[:FINDINGS_SHOWN])
+def findings_of_incident(source_id: int, incident: IncidentRowPayload) -> list[FindingPayload]:
+    """Return the first findings of an incident: the one with which it is shown, and then errors first."""
+    found = Finding.objects.filter(Finding.of_incidents([incident["id"]]), source=source_id, withdrawn=False)
+    shown, others = Q(identity=incident["worst"]), found.order_by(FINDING_RANK, "first", "identity")
+    documents = (each.values_list("document", flat=True) for each in (found.filter(shown), others.exclude(shown)))
+    return [document for of_it in documents for document in of_it[:FINDINGS_SHOWN]][:FINDINGS_SHOWN]
 
 
 def payloads(

@@ -9,9 +9,10 @@ from typing_extensions import TypedDict  # msgspec skips what is not declared, w
 
 from timeline.core.entries import moment
 from timeline.judging.findings import Severity
-from timeline.models import Finding, Occurrence
+from timeline.models import Finding, Incident, Occurrence
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.payloads.incidents import occurrences
+from timeline.payloads.incidents.symptoms import time_of
 from timeline.queries.ahead import sent
 from timeline.queries.arrays import array
 from timeline.queries.people.acknowledgements import acknowledged
@@ -74,6 +75,21 @@ def _groups(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload]
     derived = occurrences.rows(read(stored), page, keys)
     by_key = {row.payload["key"]: row.payload for row in derived}
     return [by_key[row.key] for row in rows if row.key in by_key]
+
+
+def worst_keys(source_id: int, incidents: Collection[str]) -> dict[str, str]:
+    """Return by incident the key of the row with which it is shown: of the gravest occurrence of its gravest finding
+    which belongs to it."""
+    rows = Incident.objects.filter(source=source_id, identity__in=incidents).values_list("identity", "worst")
+    worst = dict(rows)
+    stored = read(Finding.objects.filter(source=source_id, identity__in=set(worst.values())))
+    by_id = {each.document["id"]: each for each in stored}
+    found = {}
+    for incident, finding in worst.items():
+        if each := by_id.get(finding):
+            own = [one for one, place in zip(each.occurrences, each.places, strict=True) if place == incident]
+            found[incident] = max(map(time_of, own or each.occurrences), key=lambda time: time.weight).group
+    return found
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from timeline.payloads.findings import IncidentRowPayload
 from timeline.payloads.incidents.making import InView
 from timeline.queries.incidents.filters import GRAVEST, incidents_of
 from timeline.queries.incidents.lists import incidents_with
-from timeline.queries.incidents.occurrences import payloads
+from timeline.queries.incidents.occurrences import payloads, worst_keys
 from timeline.queries.window.view import FindingFilter
 
 _TIES = 20  # findings that are read at least, since several may begin at one time
@@ -41,8 +41,8 @@ def incidents_in_view(
 ) -> IncidentsInView:
     """Return at most `limit` incidents with a finding in a view between two times (µs since 1970).
 
-    Each has at most `rows` rows of the list of findings that are in the view, the gravest first, and the row with the
-    key `selected` if it is among these. Of a source that does not exist, there are none.
+    Each has at most `rows` rows of the list of findings that are in the view, the one with which the incident is shown
+    first, and the row with the key `selected` if it is among these. Of a source that does not exist, there are none.
     """
     source = Source(pk=source_id)
     of_source = Incident.objects.filter(source=source)
@@ -58,6 +58,7 @@ def incidents_in_view(
         found = _gravest(source, whole, limit, rows, selected)
     else:
         found = _matching(source, view, start, end, limit, rows, selected)
+    found = _with_worst(source, view, start, end, found, selected)
     details = {each["id"]: each for each in incidents_with(source_id, [each.incident for each in found])}
     keys = {key for each in found for key in each.keys}
     by_key = {
@@ -103,6 +104,24 @@ class _Found(NamedTuple):
     all_symptoms: int
     findings_total: int
     keys: list[str]
+
+
+def _with_worst(
+    source: Source, view: FindingFilter, start: int, end: int, found: list[_Found], selected: str
+) -> list[_Found]:
+    """Return the same with the row with which each incident is shown before its others, if it is in the view."""
+    worst = worst_keys(source.pk, [each.incident for each in found])
+    wanted = view.occurrences(source.pk).filter(first__lte=moment(end), last__gte=moment(start))
+    in_view = set(wanted.filter(key__in=set(worst.values())).values_list("key", flat=True))
+    result = []
+    for each in found:
+        if (key := worst.get(each.incident, "")) in in_view:
+            others = [one for one in each.keys if one != key]
+            if key not in each.keys and others:  # it takes the place of the least grave one
+                others.remove(next((one for one in reversed(others) if one != selected), others[-1]))
+            each = each._replace(keys=[key, *others])
+        result.append(each)
+    return result
 
 
 def _gravest(source: Source, whole: dict[str, Any], limit: int, rows: int, selected: str) -> list[_Found]:

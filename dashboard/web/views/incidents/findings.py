@@ -9,7 +9,6 @@ from dashboard.access.roles import needs
 from dashboard.drawing.pictures import Picture, steps_of
 from dashboard.presentation import views, wording
 from dashboard.presentation.catalogue import BENIGN, sections, words
-from dashboard.presentation.incident_pictures import gravest
 from dashboard.presentation.symptoms import same_cause
 from dashboard.web.inputs import NoteTooLong, note_of, number, person, source_of, text_of
 from dashboard.web.places import in_place
@@ -71,7 +70,7 @@ def _listed_with(source_id: int, finding: "FindingPagePayload") -> dict[str, str
 
 def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPagePayload") -> dict[str, Any]:
     times = finding["occurrences"]
-    worst = gravest(finding)
+    worst = finding_page.gravest(finding)
     asked_for = number(request, "occurrence") or 0
     place = asked_for if 0 < asked_for <= len(times) else times.index(worst) + 1
     shown = times[place - 1]

@@ -12,7 +12,6 @@ from dashboard.access.tokens import links
 from dashboard.drawing.pictures import Picture, steps_of
 from dashboard.presentation import alerts, changes_before, incidents, views, wording
 from dashboard.presentation.catalogue import words
-from dashboard.presentation.incident_pictures import gravest
 from dashboard.presentation.people import shared
 from dashboard.presentation.symptoms import separation, symptoms
 from dashboard.web.inputs import NoteTooLong, note_of, person, source_of, text_of
@@ -98,8 +97,7 @@ def _note(request: "HttpRequest", source: "SourceRow", incident: "IncidentRowPay
 
 def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, Any]:
     """Return what the template shows. Raises Finding.DoesNotExist if the findings have just been withdrawn."""
-    worst = finding.finding(source.id, incident["worst"])
-    shown = gravest(worst)
+    worst, shown = finding.shown_of(source.id, incident)
     columns, start, end = finding.columns(source.id, worst, shown)
     steps = steps_of(shown["proof"], worst["subject"], columns)
     now = microseconds(timezone.now())
@@ -138,7 +136,7 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
         "changes_nothing": changes_before.nothing(before, part=bool(limits.in_part(source.id))),
         **because(causes.cause_of(source.id, incident["caused"]), source.id, incident["cause"]),
         "view": views.shown(source.id, incident["caused"] or worst["id"], shown["start"], shown["end"]),
-        "findings": lists.findings_of_incident(source.id, incident["id"]),
+        "findings": lists.findings_of_incident(source.id, incident),
         "compared": worst["focus"],
         "several_namespaces": len([each for each in incident["anchored_in"] if each]) > 1,
         "more": max(0, incident["findings"] - lists.FINDINGS_SHOWN),

@@ -1,11 +1,13 @@
-"""These tests hold that of equally grave incidents the one with more harm comes first."""
+"""These tests hold that of equally grave incidents the one with more harm comes first, and that it is shown first."""
 
 import pytest
 
 from tests.database.storage.sources import ingested, with_bodies
 from tests.unit.judging.incidents.test_causes import EXCESS
-from timeline.models import Incident
-from timeline.queries.incidents.lists import incidents
+from timeline.models import Cluster, Incident
+from timeline.queries.filters import IncidentFilter
+from timeline.queries.incidents.counts import worst_incidents
+from timeline.queries.incidents.lists import gravest, incidents
 
 pytestmark = pytest.mark.django_db
 
@@ -18,6 +20,7 @@ def test_more_harm_comes_first_page_by_page() -> None:
     rows = (Incident(**fields, identity=f"{number:016x}", excess=amount) for number, amount in excess.items())
     Incident.objects.bulk_create(rows)
     Incident.objects.filter(identity=f"{3:016x}").update(rank=2)
+    Incident.objects.filter(identity=f"{1:016x}").update(open=True)  # it goes on, and did less
     kept.delete()
     found: list[int] = []
     cursor = ""
@@ -27,3 +30,7 @@ def test_more_harm_comes_first_page_by_page() -> None:
         cursor = page["next"] or ""
     assert found == [2, 4, 1, 3]
     assert cursor == ""
+    assert gravest(source.pk, IncidentFilter()) == f"{2:016x}"
+    assert worst_incidents([source.pk])[source.pk]["id"] == f"{2:016x}"
+    Cluster.objects.create(name="prod", source=source)
+    assert worst_incidents([source.pk])[source.pk]["id"] == f"{1:016x}"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,10 +10,10 @@ from django.test import Client
 from pytest_django import DjangoDbBlocker
 
 from dashboard.models import AuditRecord
-from tests.database.storage.sources import lasting, with_bodies
+from tests.database.storage.sources import asked, lasting, with_bodies
 from tests.database.web.views.pages import page_text
 from tests.unit.judging.incidents.test_causes import EXCESS
-from timeline.models import Finding, Incident, Source, Symptom
+from timeline.models import Finding, Incident, Occurrence, Source, Symptom
 
 pytestmark = pytest.mark.django_db
 
@@ -38,6 +39,30 @@ def test_the_page_says_what_it_caused_and_each_leads_to_its_finding(client: Clie
         assert symptom.title in caused
     assert "from beginning to end" in page
     assert "is not proven" not in page
+
+
+def test_every_screen_shows_an_incident_with_the_same_occurrence(client: Client, nightly: Source) -> None:
+    before = Occurrence.objects.get(source=nightly, rule="job-excess-pods").first - timedelta(hours=1)
+    Occurrence.objects.filter(source=nightly, rule="stale-view").update(rank=0, first=before)  # another error, earlier
+    worst = Finding.objects.get(source=nightly, rule="job-excess-pods")
+    (incident,) = asked(client, nightly, "incidents")["incidents"]
+    assert (incident["worst"], incident["caused"], incident["rule"]) == (worst.identity, worst.identity, worst.rule)
+    key = worst.occurrences[0]["group"]
+    page = page_text(client, address_of(incident["id"], nightly))
+    assert f"finding={key}" in page
+    assert asked(client, nightly, "opening")["view"]["finding"] == key
+    report = client.get(f"/sources/{nightly.pk}/report", {"format": "md"}).content.decode()
+    assert f"**Proof of the gravest occurrence** {worst.document['summary'][:20]}" in report
+    query: dict[str, Any] = {"incident": incident["id"], "order": "gravest"}
+    every = [row["key"] for row in asked(client, nightly, "findings", **query)["findings"]]
+    assert every[0] == key and len(every) == 3
+    paged: list[str] = []
+    cursor = ""
+    while len(paged) < len(every):
+        answer = asked(client, nightly, "findings", **query, limit=1, cursor=cursor)
+        paged += [row["key"] for row in answer["findings"]]
+        cursor = answer["next"] or ""
+    assert (paged, cursor) == (every, "")
 
 
 def test_what_was_an_incident_leads_to_the_one_that_it_is_a_symptom_of(client: Client, nightly: Source) -> None:

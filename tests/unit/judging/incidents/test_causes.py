@@ -10,7 +10,7 @@ from tests.inputs.recordings import findings_of, observations_of, world_of
 from timeline.core.entries import Entry, Observation, Request
 from timeline.history.lifelines import Name
 from timeline.judging.findings import Cause
-from timeline.payloads.incidents.symptoms import Part, Symptom
+from timeline.payloads.incidents.symptoms import Part, Symptom, Time
 
 EXCESS = RULES / "stale-view/fires-after-its-job-was-complete.jsonl"
 LEADER = RULES / "write-after-lease-lost/fires-the-old-leader-wakes-up.jsonl"
@@ -43,7 +43,7 @@ def test_an_excess_pod_names_the_old_copy_of_its_job() -> None:
 
 def caused(number: int, rule: str = "stale-view") -> Part:
     """Return a finding of an incident. It has a cause of this rule, if one is given."""
-    times = [(f"{number}", number, number, False)]
+    times = [Time(f"{number}", number, number, False, "observed")]
     because = (rule, f"Reason {number}.") if rule else ("", "")
     of, subject = ("job-excess-pods", ANCHOR), ("Pod", f"p-{number}", "")
     harm = ("observed", "")

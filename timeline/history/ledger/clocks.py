@@ -134,7 +134,7 @@ class Clocks:
         for kind, of_kind in entries.items():
             stamps[self._spaces[kind]].append(_stamps(of_kind))
         for kind, left_out in folded.items():
-            stamps[self._spaces[kind]].append(left_out)
+            stamps[self.space(kind)].append(left_out)
         for space, steps in self._steps.items():
             stamps[space].append([(revision, time, FOREVER) for revision, time in steps.items()])
         self._clocks = defaultdict(CommitClock)

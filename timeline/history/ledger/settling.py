@@ -19,6 +19,7 @@ from timeline.history.lifelines import Name, Track
 from timeline.history.seen import GroupKind
 
 _ALL = 0, FOREVER  # the range of all revisions
+_OTHERS: GroupKind = "", ""  # the kinds of writes that were left out, whose revisions most kinds share
 
 
 class Settled(Learned):
@@ -119,7 +120,11 @@ class Settled(Learned):
         for each in self._objects.values():
             if each.folded:
                 folded[each.name[:2]] += self._folded([each])
-        self.clocks.rebuild(entries, folded, live=self.live)
+        if self.left_out:
+            self.left_out.reach(self.extent)
+            folded[_OTHERS] += self.left_out.commits()
+        clock = CommitClock.of_many if self.left_out else CommitClock
+        self.clocks.rebuild(entries, folded, live=self.live, clock=clock)
 
     def _revised(self, *, raw: bool = False) -> dict[GroupKind, list[Entry]]:
         """Return all entries with a revision, by kind: in corrected times, and with what a log shows of the changes in
@@ -197,12 +202,16 @@ class Settled(Learned):
         for entry in self._writes():
             yield entry.resource_version, entry.received, entry.staged
         yield from self._folded()
+        if self.left_out:
+            yield from self.left_out.stamps()
 
     def deletions(self) -> Iterator[tuple[int, int]]:
         """Yield (received, staged) of each deletion with a revision that an audit log shows, in corrected times."""
         for entry in self._writes():
             if entry.change is Change.DELETED and entry.resource_version is not None and entry.clock is Clock.AUDIT:
                 yield entry.received, entry.staged
+        if self.left_out:
+            yield from self.left_out.deletions
 
     def _folded(self, objects: Iterable[ObjectEntries] | None = None) -> Iterator[Stamped]:
         """Yield the stamps of the writes of these objects that were left out, in corrected times; by default those of
@@ -218,7 +227,8 @@ class Settled(Learned):
     def logged_times(self) -> set[int]:
         """Return when the writes in audit logs were received, in microseconds since 1970."""
         times = {entry.received for entry in self._writes() if entry.clock is Clock.AUDIT}
-        return times.union(received for _, received, _ in self._folded())
+        left_out = self.left_out.stamps() if self.left_out else ()
+        return times.union(received for _, received, _ in chain(self._folded(), left_out))
 
     def commits(self) -> Iterator[tuple[int, int]]:
         """Yield (drawn time, resource version) of each change of the kinds that share one counter of revisions."""

@@ -28,6 +28,8 @@ from collectors.formats.stream import (
 )
 from collectors.gate import Admitted, admit
 from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
+from timeline.history.ledger.left_out import LeftOut
+from timeline.history.part import Part
 
 __all__ = [
     "AnyReading",
@@ -59,6 +61,7 @@ class Format(NamedTuple):
     # Reads a recording as it is; with True, the observations have the whole objects.
     read: Callable[[Recording, bool], Iterator[Observation | Skipped | AdmittedItems]]
     events: Callable[[Recording], Iterator[Line | Skipped]] | None = None  # its audit events, one a line, unread
+    leaves_out: bool = False  # whether it leaves out what `Recording.left_out` does not ask for
     rank: int = 0  # a format of a higher rank recognises only what none of a lower rank does (see `is_of_rank_below`)
 
 
@@ -96,15 +99,17 @@ def read(
     limits: Limits = Limits(),  # noqa: B008
     processes: int = 1,
     part: bool = False,
+    only: Part | None = None,
 ) -> "Reading":
     """Open files, folders, archives (or `-`, the standard input) and read them as one recording.
 
     Each path comes with the name that messages use for it. With several `processes`, others help to read a long audit
     log: at most one if bodies are kept. Raise NotARecording if nothing in the paths can be understood; its message says
     what they look like instead. If the paths are only a `part` of a recording, this is no error: each of them is
-    skipped.
+    skipped. With `only`, lines about the rest are left out if the paths are one file in a format that can leave them
+    out (see `Reading.left_out`).
     """
-    return Reading(inputs, bodies, limits, processes, part)
+    return Reading(inputs, bodies, limits, processes, part, only)
 
 
 def audit_events(
@@ -153,8 +158,15 @@ class Reading:
     """Iterate, once, over the entries of a recording and over what was skipped in it."""
 
     def __init__(
-        self, inputs: Sequence[tuple[Path, str]], bodies: bool, limits: Limits, processes: int, part: bool
+        self,
+        inputs: Sequence[tuple[Path, str]],
+        bodies: bool,
+        limits: Limits,
+        processes: int,
+        part: bool,
+        only: Part | None = None,
     ) -> None:
+        self.left_out: LeftOut | None = None  # what is known of what is left out; None if everything is read
         self.files: dict[str, str] = {}  # each file that was begun so far -> the name of its format
         self._bodies = bodies
         # What is read with bodies is mostly imported, by several workers, and takes much memory in each helper.
@@ -167,6 +179,9 @@ class Reading:
             known = _known(recording)
             if not isinstance(known, Skipped):
                 self._first = known
+                # What two files show together, such as how far their clocks differ, can depend on all their lines.
+                if only and known[1].leaves_out and [name for _, name in inputs] == [known[0].name]:
+                    self.left_out = known[0].left_out = LeftOut(only)
                 return
             self._rejected.append(known)
         if not part:

@@ -108,8 +108,9 @@ def analyse(
     try:
         bodies = counts or intents or observe is not None or learned is not None
         reading = read(inputs, bodies=bodies, limits=limits, processes=available_processors(), only=only)
-        left_out = reading.left_out
-        world = PartialWorld(matters, left_out) if left_out else World(matters, intents=intents)
+        world = World(matters, intents=intents)
+        if reading.only:
+            world = PartialWorld(matters, reading.only, reading.left_out)
         skipped, redacted, reviews = Skips(), Counter[str](), 0
         latest = time.time_ns() // 1000 + AHEAD
         for number, new in world.learn(of_recording(_entries(reading, skipped, report, observe), latest)):
@@ -119,8 +120,9 @@ def analyse(
             if counts:
                 masks.count(line_of(new), redacted)
         name = ", ".join(name for _, name in inputs)
-        if left_out and left_out.lines:
-            skipped.add(Skipped(name, 0, left_out_message(left_out)))
+        for left_out in reading.left_out:
+            if left_out.lines:
+                skipped.add(Skipped(left_out.file, 0, left_out_message(left_out)))
         if not world.seen and skipped.kept and not world.has_logs:
             raise NotARecording(f"{name}: no change of an object can be used. The first reason: {skipped.kept[0]}.")
         if conflict := world.two_clusters():

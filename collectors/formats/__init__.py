@@ -106,8 +106,8 @@ def read(
     Each path comes with the name that messages use for it. With several `processes`, others help to read a long audit
     log: at most one if bodies are kept. Raise NotARecording if nothing in the paths can be understood; its message says
     what they look like instead. If the paths are only a `part` of a recording, this is no error: each of them is
-    skipped. With `only`, lines about the rest are left out if the paths are one file in a format that can leave them
-    out (see `Reading.left_out`).
+    skipped. With `only`, lines about the rest are left out if all paths are files in a format that can leave them out
+    (see `Reading.left_out`).
     """
     return Reading(inputs, bodies, limits, processes, part, only)
 
@@ -166,7 +166,8 @@ class Reading:
         part: bool,
         only: Part | None = None,
     ) -> None:
-        self.left_out: LeftOut | None = None  # what is known of what is left out; None if everything is read
+        self.only = only if only and _all_leave_out(inputs, limits) else None  # None if everything is read
+        self.left_out: list[LeftOut] = []  # with `only`, what is known of what is left out, by file
         self.files: dict[str, str] = {}  # each file that was begun so far -> the name of its format
         self._bodies = bodies
         # What is read with bodies is mostly imported, by several workers, and takes much memory in each helper.
@@ -179,9 +180,6 @@ class Reading:
             known = _known(recording)
             if not isinstance(known, Skipped):
                 self._first = known
-                # What two files show together, such as how far their clocks differ, can depend on all their lines.
-                if only and known[1].leaves_out and [name for _, name in inputs] == [known[0].name]:
-                    self.left_out = known[0].left_out = LeftOut(only)
                 return
             self._rejected.append(known)
         if not part:
@@ -216,6 +214,9 @@ class Reading:
             recording, format = known
             self.files[recording.name] = format.name
             recording.processes = self._processes
+            if self.only:
+                recording.left_out = LeftOut(self.only, recording.name)
+                self.left_out.append(recording.left_out)
             in_a_row = 0
             for batch in self._batches(fewer(format.read(recording, self._bodies))):
                 yield from bounds.kept(batch, recording.name)
@@ -306,6 +307,21 @@ class Bounds:
                 return Skipped(file, 0, f"not read further: {reason}")
             self._objects.add(which)
         return item
+
+
+def _all_leave_out(inputs: Sequence[tuple[Path, str]], limits: Limits) -> bool:
+    """Return whether each path is a file of its own in a format that can leave lines out. What other formats show may
+    depend on all lines of a log beside them."""
+    for path, name in inputs:
+        if not path.is_file():
+            return False
+        opened = open_all([(path, name)], Usage(limits))
+        first = next(opened, None)
+        known = _known(first) if isinstance(first, Recording) and first.name == name else None
+        opened.close()
+        if known is None or isinstance(known, Skipped) or not known[1].leaves_out:
+            return False
+    return True
 
 
 def _known(recording: Recording | Skipped) -> tuple[Recording, Format] | Skipped:

@@ -130,7 +130,7 @@ class AuditEvents:
         """
         unnamed, self._unnamed = [*self._unnamed], Waiting(_line)
         left_out = self._left_out
-        self._left_out = LeftOut(left_out.part) if left_out else None
+        self._left_out = LeftOut(left_out.part, left_out.file) if left_out else None
         return self._interner.kind_names, unnamed, left_out
 
     def merge(self, learned: Learned) -> None:

@@ -54,7 +54,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         default=[],
         metavar="PART",
         help="read and judge only a part: namespace=NAME, or object=NAMESPACE/KIND/NAME with what it owns; may be "
-        "repeated. It is faster than --namespace if the input is one file that is an audit log",
+        "repeated. It is faster than --namespace if the inputs are files of audit logs",
     )
     shown = command.add_mutually_exclusive_group()
     shown.add_argument("--findings", action="store_true", help="show every finding with its proof instead of incidents")

@@ -32,8 +32,8 @@ def read_part(
     path = folder / "log"
     path.write_bytes(b"\n".join(lines))
     reading = read([(path, "log")], bodies=False, processes=processes, only=Part([namespace]))
-    items, left_out = list(reading), reading.left_out
-    assert left_out
+    items = list(reading)
+    (left_out,) = reading.left_out
     named = [*left_out.named]
     kinds = [named[at] for at in left_out.kinds]
     known = {
@@ -117,9 +117,16 @@ def test_a_write_that_changes_nothing_leaves_nothing(tmp_path: Path) -> None:
     assert not any(known.values())
 
 
-def test_several_files_are_read_whole(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        (tmp_path / name).write_bytes(OTHER)
-    reading = read([(tmp_path / name, name) for name in ("a", "b")], bodies=False, only=Part(["shop"]))
-    assert reading.left_out is None
-    assert len([item for item in reading if isinstance(item, Entry)]) == 2
+def test_other_formats_beside_a_log_are_read_whole_with_it(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(OTHER)
+    (tmp_path / "pod.json").write_text(json.dumps(pod()))
+    paths = [(tmp_path / name, name) for name in ("log", "pod.json")]
+    reading = read(paths, bodies=False, only=Part(["shop"]))
+    assert [item.ref.namespace for item in reading if isinstance(item, Entry)] == ["other"]
+    assert (reading.only, reading.left_out) == (None, [])
+
+
+def test_a_folder_is_read_whole(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(OTHER)
+    reading = read([(tmp_path, "folder")], bodies=False, only=Part(["shop"]))
+    assert len([item for item in reading if isinstance(item, Entry)]) == 1

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,12 +15,14 @@ from hypothesis import strategies as st
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits, NotARecording
 from tests import RULES
+from tests.inputs import mutations
 from tests.inputs.recordings import SAMPLE, lines_of
 from tests.properties import examples
 from timeline.history.part import Part, part_of
 from timeline.payloads import documents
 
 CAUSED = SAMPLE.parent / "one-pod-too-many.jsonl.zst"
+SEEDS = st.integers(0, 2**32)
 RECORDINGS = [SAMPLE, CAUSED, *sorted(RULES.glob("*/fires-*.jsonl"))]
 
 
@@ -28,10 +31,15 @@ def lines_in(path: Path) -> list[bytes]:
 
 
 def judged(lines: Sequence[bytes], only: Part | None = None) -> Analysis:
+    return judged_files([lines], only)
+
+
+def judged_files(files: Sequence[Sequence[bytes]], only: Part | None = None) -> Analysis:
     with TemporaryDirectory() as folder:
-        path = Path(folder, "log")
-        path.write_bytes(b"\n".join(lines))
-        return analyse([(path, "log")], Limits(), only=only)
+        paths = [(Path(folder, str(number)), str(number)) for number in range(len(files))]
+        for (path, _), lines in zip(paths, files, strict=True):
+            path.write_bytes(b"\n".join(lines))
+        return analyse(paths, Limits(), only=only)
 
 
 def stated(analysis: Analysis) -> dict[str, dict[str, Any]]:
@@ -72,10 +80,11 @@ def thinned(lines: list[bytes], how: str, rest: random.Random) -> list[bytes]:
 @given(
     st.sampled_from(RECORDINGS),
     st.sampled_from(["all there", "every line twice", "here and there", "in one stretch", "all of some programs"]),
-    st.randoms(use_true_random=False),
+    SEEDS,
 )
 @examples(12)
-def test_a_part_has_the_findings_of_the_whole_or_fewer(path: Path, how: str, rest: random.Random) -> None:
+def test_a_part_has_the_findings_of_the_whole_or_fewer(path: Path, how: str, seed: int) -> None:
+    rest = random.Random(seed)
     lines = lines_in(path)
     if how != "all there":
         lines = thinned(lines, how, rest)
@@ -85,6 +94,22 @@ def test_a_part_has_the_findings_of_the_whole_or_fewer(path: Path, how: str, res
         return
     for namespace in rest.sample(found := namespaces(whole), min(3, len(found))):
         assert_is_part(judged(lines, Part([namespace])), whole)
+
+
+@given(st.sampled_from([SAMPLE, CAUSED]), st.sampled_from([0, 40]), SEEDS)
+@examples(4)
+def test_files_whose_clocks_differ_are_aligned_as_if_all_were_read(path: Path, ahead: int, seed: int) -> None:
+    rest = random.Random(seed)
+    log = [msgspec.json.decode(line) for line in lines_in(path)]
+    one, other = mutations.over_servers(log, rest, 2)
+    files = [[*map(msgspec.json.encode, each)] for each in (one, mutations.shifted(other, ahead))]
+    whole = judged_files(files)
+    for namespace in rest.sample(namespaces(whole), 2):
+        part = judged_files(files, Part([namespace]))
+        assert any("left out" in each.reason for each in part.skipped)
+        assert part.world.offsets == whole.world.offsets
+        assert (part.world.first, part.world.last) == (whole.world.first, whole.world.last)
+        assert_is_part(part, whole)
 
 
 @pytest.mark.parametrize("path", [SAMPLE, CAUSED], ids=lambda path: str(path.name))

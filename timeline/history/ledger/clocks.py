@@ -105,15 +105,17 @@ class Clocks:
 
     # Building everything from all entries
 
-    def compare_files(self, entries: Entries) -> None:
-        """Compute the clock offset of each file from all entries with a revision, given by kind."""
-        self.offsets = offsets(
+    def compare_files(self, entries: Entries, others: Iterable[tuple[int, str, int, int]] = ()) -> None:
+        """Compute the clock offset of each file from all entries with a revision, given by kind, and from `others`:
+        (revision, file, received, staged) of each write that was left out."""
+        known = (
             (entry.resource_version or 0, entry.place.file, entry.received, entry.staged)
             for kind, of_kind in entries.items()
             if is_shared(*kind)
             for entry in of_kind
             if entry.clock is Clock.AUDIT and entry.place
         )
+        self.offsets = offsets(chain(known, others))
 
     def rebuild(
         self,

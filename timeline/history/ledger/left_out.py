@@ -30,15 +30,20 @@ class Born(NamedTuple):
     received: int
 
 
+def _earlier(times: set[tuple[int, int]], ahead: int) -> set[tuple[int, int]]:
+    return {(received - ahead, staged if staged == FOREVER else staged - ahead) for received, staged in times}
+
+
 def _none() -> Stamps:
     return Stamps(array("q"), array("q"), array("q"))
 
 
 class LeftOut:
-    """The writes that are left out of one log because a part of it is asked for. A write takes 34 bytes of memory."""
+    """The writes that are left out of one file because a part of it is asked for. A write takes 34 bytes of memory."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Part, file: str) -> None:
         self.part = part
+        self.file = file
         self.lines = 0  # that were left out, of all sorts
         self.shared = _none()  # writes of kinds that use the counter that most kinds share (see `spaces.py`)
         self.replaced = array("q")  # for each of these, the revision that it replaced; 0 if it named none
@@ -88,7 +93,7 @@ class LeftOut:
             self.born[uid] = Born(born.kind, max(born.created, known.created), min(born.received, known.received))
 
     def merge(self, other: "LeftOut") -> None:
-        """Add what was left out of other lines of the log."""
+        """Add what was left out of other lines of the log, or of another file whose clock agrees."""
         self.lines += other.lines
         self.deletions |= other.deletions
         for own, more in ((self.shared, other.shared), (self.others, other.others)):
@@ -124,6 +129,21 @@ class LeftOut:
                 last = max(received)
                 ended = max((each for each in staged if each != FOREVER), default=last)
                 extent.reach(last, max(last, ended), logged=True)
+
+    def filed(self) -> Iterator[tuple[int, str, int, int]]:
+        """Yield (revision, file, received, staged) of what `commits` yields, each once."""
+        return ((revision, self.file, received, staged) for revision, received, staged in set(self.commits()))
+
+    def correct(self, ahead: int) -> None:
+        """Subtract from all times by how many microseconds the clock of the file is ahead."""
+        if not ahead:
+            return
+        for stamps in (self.shared, self.others):
+            for times in stamps[1:]:
+                times[:] = array("q", [each if each == FOREVER else each - ahead for each in times])
+        self.bare = {kind: _earlier(times, ahead) for kind, times in self.bare.items()}
+        self.deletions = _earlier(self.deletions, ahead)
+        self.born = {uid: born._replace(received=born.received - ahead) for uid, born in self.born.items()}
 
     def unborn(self) -> Iterator[Born]:
         """Yield the first write of each object whose creation the log does not show."""

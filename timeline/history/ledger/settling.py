@@ -108,23 +108,33 @@ class Settled(Learned):
         if self.is_spilled and not self.live:
             self._rebuild_spilled()
             return
-        if len(self.extent.files) > 1 and not self.live:
+        if len(self.extent.files.union(each.file for each in self.left_out)) > 1 and not self.live:
             before = self.clocks.offsets
-            self.clocks.compare_files(self._revised(raw=True))
+            left_out = chain.from_iterable(each.filed() for each in self.left_out)
+            self.clocks.compare_files(self._revised(raw=True), left_out)
             if self.clocks.offsets != before:
                 self.requests.reconsider()
                 self.acts.reconsider()
             self._correct_extent()
+        self._join_left_out()
         entries = self._revised()
         folded: dict[GroupKind, list[Stamped]] = defaultdict(list)
         for each in self._objects.values():
             if each.folded:
                 folded[each.name[:2]] += self._folded([each])
-        if self.left_out:
-            self.left_out.reach(self.extent)
-            folded[_OTHERS] += self.left_out.commits()
+        for left_out in self.left_out:
+            left_out.reach(self.extent)
+            folded[_OTHERS] += left_out.commits()
         clock = CommitClock.of_many if self.left_out else CommitClock
         self.clocks.rebuild(entries, folded, live=self.live, clock=clock)
+
+    def _join_left_out(self) -> None:
+        """Make one of what is known of each file, in corrected times. This happens once: a ledger of a part is settled
+        only when everything was learned."""
+        for each in self.left_out:
+            each.correct(self.clocks.offsets.get(each.file, 0))
+        while len(self.left_out) > 1:
+            self.left_out[0].merge(self.left_out.pop())
 
     def _revised(self, *, raw: bool = False) -> dict[GroupKind, list[Entry]]:
         """Return all entries with a revision, by kind: in corrected times, and with what a log shows of the changes in
@@ -202,16 +212,16 @@ class Settled(Learned):
         for entry in self._writes():
             yield entry.resource_version, entry.received, entry.staged
         yield from self._folded()
-        if self.left_out:
-            yield from self.left_out.stamps()
+        for left_out in self.left_out:
+            yield from left_out.stamps()
 
     def deletions(self) -> Iterator[tuple[int, int]]:
         """Yield (received, staged) of each deletion with a revision that an audit log shows, in corrected times."""
         for entry in self._writes():
             if entry.change is Change.DELETED and entry.resource_version is not None and entry.clock is Clock.AUDIT:
                 yield entry.received, entry.staged
-        if self.left_out:
-            yield from self.left_out.deletions
+        for left_out in self.left_out:
+            yield from left_out.deletions
 
     def _folded(self, objects: Iterable[ObjectEntries] | None = None) -> Iterator[Stamped]:
         """Yield the stamps of the writes of these objects that were left out, in corrected times; by default those of
@@ -227,7 +237,7 @@ class Settled(Learned):
     def logged_times(self) -> set[int]:
         """Return when the writes in audit logs were received, in microseconds since 1970."""
         times = {entry.received for entry in self._writes() if entry.clock is Clock.AUDIT}
-        left_out = self.left_out.stamps() if self.left_out else ()
+        left_out = chain.from_iterable(each.stamps() for each in self.left_out)
         return times.union(received for _, received, _ in chain(self._folded(), left_out))
 
     def commits(self) -> Iterator[tuple[int, int]]:

@@ -20,16 +20,16 @@ from timeline.kinds import kind_of
 class PartialWorld(World):
     """Answer like `World` about the part that was read, and set `beyond` if a question is about the rest.
 
-    `left_out` holds what is known of the writes that were left out, when `settle` is called.
+    `left_out` holds what is known of the writes that were left out, by file, when `settle` is called.
     """
 
     partial = True
 
-    def __init__(self, keeps: Callable[[Entry], bool] | None, left_out: LeftOut) -> None:
+    def __init__(self, keeps: Callable[[Entry], bool], part: Part, left_out: list[LeftOut]) -> None:
         super().__init__(keeps, intents=False)
-        self._part = left_out.part
+        self._part = part
         self._beyond: set[object] = set()  # the keys of `once` whose answers are about what was left out
-        self._left_out = self._ledger.left_out = left_out
+        self._ledger.left_out = left_out
 
     def complete(self, group: str, kind: str, start: int, end: int, namespace: str | None = None) -> bool:
         """Answer like `World.complete`, but only about what was read of a log that shows nearly every revision: the
@@ -47,15 +47,15 @@ class PartialWorld(World):
     def _losses(self) -> Iterator[Loss]:
         """Yield also the losses that the writes show that were left out."""
         yield from super()._losses()
-        ledger, left_out = self._ledger, self._left_out
-        begins = ledger.extent.answered + MARGIN
-        for kind, created, received in left_out.unborn():
-            if created > begins:
-                yield Loss(kind, created, min(created + 2 * SECOND, received), True)
-        clock = ledger.clocks.of_space("")
-        for kind, revision in left_out.unseen({revision for revision, _, _ in ledger.stamps() if revision}):
-            if (earliest := clock.time_of(revision)) > begins:
-                yield Loss(kind, earliest, earliest, False)
+        ledger = self._ledger
+        begins, clock = ledger.extent.answered + MARGIN, ledger.clocks.of_space("")
+        for left_out in ledger.left_out:  # one, because it was joined
+            for kind, created, received in left_out.unborn():
+                if created > begins:
+                    yield Loss(kind, created, min(created + 2 * SECOND, received), True)
+            for kind, revision in left_out.unseen({revision for revision, _, _ in ledger.stamps() if revision}):
+                if (earliest := clock.time_of(revision)) > begins:
+                    yield Loss(kind, earliest, earliest, False)
 
     def once(self, key: object, compute: Callable[[], T]) -> T:
         """Answer like `World.once`, and set `beyond` for each caller if `compute` has set it."""

@@ -7,7 +7,7 @@ from it, as if all had been read.
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain
 from typing import NamedTuple
 
@@ -130,10 +130,6 @@ class LeftOut:
                 ended = max((each for each in staged if each != FOREVER), default=last)
                 extent.reach(last, max(last, ended), logged=True)
 
-    def filed(self) -> Iterator[tuple[int, str, int, int]]:
-        """Yield (revision, file, received, staged) of what `commits` yields, each once."""
-        return ((revision, self.file, received, staged) for revision, received, staged in set(self.commits()))
-
     def correct(self, ahead: int) -> None:
         """Subtract from all times by how many microseconds the clock of the file is ahead."""
         if not ahead:
@@ -171,3 +167,14 @@ class LeftOut:
             before = bisect_right(bare.get(named[kind], ()), (until, FOREVER))
             if latest.get(named[kind], [0])[before] < began[at]:
                 yield named[kind], replaced
+
+
+def filed(files: Iterable[LeftOut]) -> Iterator[tuple[int, str, int, int]]:
+    """Yield (revision, file, received, staged) of each revision that `commits` yields for these files, once: a later
+    write that repeats a revision has changed nothing."""
+    first: dict[int, tuple[int, int, str]] = {}
+    for each in files:
+        for revision, received, staged in each.commits():
+            if (received, staged, each.file) < first.get(revision, (FOREVER, FOREVER, "")):
+                first[revision] = received, staged, each.file
+    return ((revision, file, received, staged) for revision, (received, staged, file) in first.items())

@@ -13,6 +13,7 @@ from timeline.history.ledger.folding import MANY
 from timeline.history.ledger.gathering import gathered
 from timeline.history.ledger.incarnations import incarnations_of, together
 from timeline.history.ledger.learning import Learned
+from timeline.history.ledger.left_out import filed
 from timeline.history.ledger.object_entries import ObjectEntries
 from timeline.history.ledger.written import Write, Writes, Written
 from timeline.history.lifelines import Name, Track
@@ -110,8 +111,7 @@ class Settled(Learned):
             return
         if len(self.extent.files.union(each.file for each in self.left_out)) > 1 and not self.live:
             before = self.clocks.offsets
-            left_out = chain.from_iterable(each.filed() for each in self.left_out)
-            self.clocks.compare_files(self._revised(raw=True), left_out)
+            self.clocks.compare_files(self._revised(raw=True), filed(self.left_out))
             if self.clocks.offsets != before:
                 self.requests.reconsider()
                 self.acts.reconsider()

@@ -1,10 +1,11 @@
 """Measure how fast `causeline analyze` is, and how much memory it takes, against a bare loop of `orjson.loads`.
 
-    python -m bench.analysing [FILE] [--runs 5]
+    python -m bench.analysing [FILE] [--runs 5] [--only namespace=NAME]
 
 The bench times whole processes, each next to the others: the bare loop over the lines of FILE (an unpacked audit log;
 without it, one made of the sample), `analyze` on one processor, on two, and on a file with every line twice. It prints
-medians of the ratios of neighbouring runs; greater than 1 is faster than the bare loop.
+medians of the ratios of neighbouring runs; greater than 1 is faster than the bare loop. With --only, it times only
+`analyze` of that part of FILE, against the bare loop over all lines.
 """
 
 import argparse
@@ -50,7 +51,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", help="a part of FILE, as `analyze` takes it")
     options = parser.parse_args()
+    if options.only and not options.file:
+        parser.error("--only needs a FILE: most lines of the sample are about the cluster")
     with tempfile.TemporaryDirectory() as folder:
         # An installed Causeline is compiled once, and not in each run, as where writing compiled files is forbidden.
         os.environ["PYTHONPYCACHEPREFIX"] = folder
@@ -59,7 +63,10 @@ def main() -> None:
         path = options.file or Path(folder, "sample.jsonl")
         if not options.file:
             write_rounds(SAMPLE, _ROUNDS, path)
-        show(measure(path, Path(folder, "twice.jsonl"), options.runs))
+        if options.only:
+            show(measure_part(path, options.only, options.runs))
+        else:
+            show(measure(path, Path(folder, "twice.jsonl"), options.runs))
 
 
 def measure(path: Path, twice: Path, runs: int) -> Iterator[Figure]:
@@ -88,6 +95,18 @@ def measure(path: Path, twice: Path, runs: int) -> Iterator[Figure]:
     yield Figure("analyze, every line twice, memory", (doubled.peak,), "MiB", at_most=True)
     loops = tuple(row[0].seconds for row in rows)
     yield Figure("causeline rules", tuple(row[3].seconds for row in rows), "s", at_most=True, loops=loops)
+
+
+def measure_part(path: Path, only: str, runs: int) -> Iterator[Figure]:
+    """Yield the figures of `analyze --only` for a file of lines."""
+    analyze = ["analyze", str(path), "--output", "json", "--only", only]
+    rows = [(run(BARE, [str(path)], 1), run(_ANALYZE, analyze, 1), run(_ANALYZE, analyze, 2)) for _ in range(runs)]
+    for name, column, asked in (("one core", 1, None), ("two cores", 2, 1.5)):
+        ratios = tuple(row[0].seconds / row[column].seconds for row in rows)
+        yield Figure(f"analyze --only {only}, {name} ÷ loop", ratios, asked=asked)
+        yield Figure(
+            f"analyze --only {only}, {name}, memory", tuple(row[column].peak for row in rows), "MiB", at_most=True
+        )
 
 
 if __name__ == "__main__":

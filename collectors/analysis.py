@@ -14,6 +14,10 @@ from timeline.core.dating import AHEAD, of_recording
 from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
 from timeline.core.machine.processors import available_processors
 from timeline.history.codec import line_of
+from timeline.history.ledger.left_out import LeftOut
+from timeline.history.lifelines import name_of
+from timeline.history.part import Part
+from timeline.history.world.partial import PartialWorld, asked
 from timeline.history.world.world import World
 from timeline.judge import matters, rulebook
 from timeline.judging.findings import Finding
@@ -90,19 +94,23 @@ def analyse(
     intents: bool = False,
     observe: Callable[[Entry], None] | None = None,
     learned: Callable[[int, Observation], None] | None = None,
+    only: Part | None = None,
 ) -> Analysis:
     """Judge what these paths record, taken together. Raise NotARecording if nothing in them can be understood.
 
     With `counts`, also count what redaction removes, for which objects are read whole. With `intents`, the world knows
     which changes somebody meant. `observe` is called with every entry and its object, and `learned` with every
-    observation that adds information, and the number of its object (see `World.learn`)."""
+    observation that adds information, and the number of its object (see `World.learn`). With `only`, only that part is
+    judged, and hardly anything of the rest is decoded if the format allows that."""
     inputs = named(inputs)
     collects = gc.isenabled()
     gc.disable()  # entries form no cycles, and the garbage collector would scan all of them repeatedly
     try:
         bodies = counts or intents or observe is not None or learned is not None
-        reading = read(inputs, bodies=bodies, limits=limits, processes=available_processors())
+        reading = read(inputs, bodies=bodies, limits=limits, processes=available_processors(), only=only)
         world = World(matters, intents=intents)
+        if reading.only:
+            world = PartialWorld(matters, reading.only, reading.left_out)
         skipped, redacted, reviews = Skips(), Counter[str](), 0
         latest = time.time_ns() // 1000 + AHEAD
         for number, new in world.learn(of_recording(_entries(reading, skipped, report, observe), latest)):
@@ -112,17 +120,26 @@ def analyse(
             if counts:
                 masks.count(line_of(new), redacted)
         name = ", ".join(name for _, name in inputs)
+        for left_out in reading.left_out:
+            if left_out.lines:
+                skipped.add(Skipped(left_out.file, 0, left_out_message(left_out)))
         if not world.seen and skipped.kept and not world.has_logs:
             raise NotARecording(f"{name}: no change of an object can be used. The first reason: {skipped.kept[0]}.")
         if conflict := world.two_clusters():
             raise NotARecording(two_clusters_message(*conflict))
         world.settle()
-        findings = judge_all(world, available_processors())
+        tracks = asked(world, only) if only else list(world.tracks())
+        findings = judge_all(world, tracks, available_processors())
+        if only:
+            keys = {track.key for track in tracks}
+            findings = [each for each in findings if (name_of(each.subject), each.subject.uid) in keys]
     finally:
         if collects:
             gc.enable()
     entries = sum(map(world.changes, world.seen))
     nothing = "" if world.seen or findings else nothing_to_judge(name, reading)
+    if only and not tracks:
+        nothing = f"{name}: no object that --only {only} asks for was observed."
     mostly_skipped = tuple(documents.mostly_skipped(skipped.mostly_skipped()))
     return Analysis(
         name,
@@ -239,6 +256,15 @@ def nothing_to_judge(name: str, reading: AnyReading) -> str:
     if any(format.startswith("log of") for format in reading.files.values()):
         wanted += " Read the log of a program together with an audit log, a watch or a list of the same time."
     return f"{name}: nothing in it changes an object, so there was nothing to judge.{wanted}"
+
+
+def left_out_message(left_out: LeftOut) -> str:
+    """Return how much of a file was left out because a part of it was asked for, and what that means."""
+    lines = "1 line" if left_out.lines == 1 else f"{left_out.lines} lines"
+    return (
+        f"{lines} about other namespaces were left out, as --only {left_out.part} asks; what depends on them was not"
+        " judged"
+    )
 
 
 def two_clusters_message(one: Entry, other: Entry) -> str:

@@ -19,13 +19,12 @@ _FEWEST = 4_000  # tracks; copying the process takes longer than judging fewer
 _PART = 200  # tracks that a process judges in a row: children of one owner follow each other, and share answers
 
 
-def judge_all(world: World, processes: int) -> list[Finding]:
-    """Judge all tracks of a world, and what has no track, with at most so many processes.
+def judge_all(world: World, tracks: Sequence[Track], processes: int) -> list[Finding]:
+    """Judge these tracks of a world, and what has no track, with at most so many processes.
 
     The findings are those of `timeline.judge.judge`, in the same order. What no copy of the process answers is judged
     by this one.
     """
-    tracks = list(world.tracks())
     parts = [tracks[at : at + _PART] for at in range(0, len(tracks), _PART)]
     if len(tracks) < _FEWEST:
         processes = 1

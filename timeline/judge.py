@@ -127,8 +127,10 @@ def judged_untracked(world: World) -> list[Finding]:
     found: list[Finding] = []
     for rule in rulebook():
         if rule.untracked:
+            world.beyond = False
             try:
-                found += [each for each in rule.untracked(world) if _judgeable(each, world)]
+                own = [each for each in rule.untracked(world) if _judgeable(each, world)]
+                found += [] if world.beyond else own
             except Exception as error:
                 _failed(rule, None, world, error)
     return found
@@ -190,8 +192,10 @@ def _found(
         if dependencies:
             dependencies.judging(bit)
         world.horizon = ends.get(rule.id)
+        world.beyond = False
         try:
             own = [each for each in rule.judge(track, world) if _judgeable(each, world)]
+            own = [] if world.beyond else own
             found += [incidents.anchored(causes.explained(each, world), track, world) for each in own]
         except Exception as error:
             _failed(rule, track, world, error)

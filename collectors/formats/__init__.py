@@ -28,6 +28,8 @@ from collectors.formats.stream import (
 )
 from collectors.gate import Admitted, admit
 from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
+from timeline.history.ledger.left_out import LeftOut
+from timeline.history.part import Part
 
 __all__ = [
     "AnyReading",
@@ -59,6 +61,7 @@ class Format(NamedTuple):
     # Reads a recording as it is; with True, the observations have the whole objects.
     read: Callable[[Recording, bool], Iterator[Observation | Skipped | AdmittedItems]]
     events: Callable[[Recording], Iterator[Line | Skipped]] | None = None  # its audit events, one a line, unread
+    leaves_out: bool = False  # whether it leaves out what `Recording.left_out` does not ask for
     rank: int = 0  # a format of a higher rank recognises only what none of a lower rank does (see `is_of_rank_below`)
 
 
@@ -96,15 +99,17 @@ def read(
     limits: Limits = Limits(),  # noqa: B008
     processes: int = 1,
     part: bool = False,
+    only: Part | None = None,
 ) -> "Reading":
     """Open files, folders, archives (or `-`, the standard input) and read them as one recording.
 
     Each path comes with the name that messages use for it. With several `processes`, others help to read a long audit
     log: at most one if bodies are kept. Raise NotARecording if nothing in the paths can be understood; its message says
     what they look like instead. If the paths are only a `part` of a recording, this is no error: each of them is
-    skipped.
+    skipped. With `only`, lines about the rest are left out if all paths are files in a format that can leave them out
+    (see `Reading.left_out`).
     """
-    return Reading(inputs, bodies, limits, processes, part)
+    return Reading(inputs, bodies, limits, processes, part, only)
 
 
 def audit_events(
@@ -153,8 +158,16 @@ class Reading:
     """Iterate, once, over the entries of a recording and over what was skipped in it."""
 
     def __init__(
-        self, inputs: Sequence[tuple[Path, str]], bodies: bool, limits: Limits, processes: int, part: bool
+        self,
+        inputs: Sequence[tuple[Path, str]],
+        bodies: bool,
+        limits: Limits,
+        processes: int,
+        part: bool,
+        only: Part | None = None,
     ) -> None:
+        self.only = only if only and _all_leave_out(inputs, limits) else None  # None if everything is read
+        self.left_out: list[LeftOut] = []  # with `only`, what is known of what is left out, by file
         self.files: dict[str, str] = {}  # each file that was begun so far -> the name of its format
         self._bodies = bodies
         # What is read with bodies is mostly imported, by several workers, and takes much memory in each helper.
@@ -201,6 +214,9 @@ class Reading:
             recording, format = known
             self.files[recording.name] = format.name
             recording.processes = self._processes
+            if self.only:
+                recording.left_out = LeftOut(self.only, recording.name)
+                self.left_out.append(recording.left_out)
             in_a_row = 0
             for batch in self._batches(fewer(format.read(recording, self._bodies))):
                 yield from bounds.kept(batch, recording.name)
@@ -291,6 +307,21 @@ class Bounds:
                 return Skipped(file, 0, f"not read further: {reason}")
             self._objects.add(which)
         return item
+
+
+def _all_leave_out(inputs: Sequence[tuple[Path, str]], limits: Limits) -> bool:
+    """Return whether each path is a file of its own in a format that can leave lines out. What other formats show may
+    depend on all lines of a log beside them."""
+    for path, name in inputs:
+        if not path.is_file():
+            return False
+        opened = open_all([(path, name)], Usage(limits))
+        first = next(opened, None)
+        known = _known(first) if isinstance(first, Recording) and first.name == name else None
+        opened.close()
+        if known is None or isinstance(known, Skipped) or not known[1].leaves_out:
+            return False
+    return True
 
 
 def _known(recording: Recording | Skipped) -> tuple[Recording, Format] | Skipped:

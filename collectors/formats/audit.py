@@ -15,10 +15,12 @@ from collectors.formats.waiting import Waiting
 from collectors.gate import Admitted, reason_of
 from collectors.normalise.audit import entries_of
 from collectors.normalise.audit_event import AuditEvent
+from collectors.normalise.brief_event import leaves_out
 from collectors.normalise.interning import Interner
 from collectors.normalise.requests import request_of
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import Entry, Observation, Place, Request
+from timeline.history.ledger.left_out import LeftOut
 
 Observed = Entry | Request
 _event = msgspec.json.Decoder(AuditEvent)
@@ -32,13 +34,13 @@ def sniff(head: bytes) -> bool:
 
 def read(recording: Recording, bodies: bool) -> Iterator[Observed | Skipped | Admitted[Observation | Skipped]]:
     """Yield the entries of an audit log, in the order of its lines, and what was skipped."""
-    if recording.processes == 1:
-        yield from read_lines(recording.lines(), bodies)
-        return
-    from collectors.formats.parallel import read_in_parallel
+    events = AuditEvents(bodies, left_out=recording.left_out)
+    if recording.processes > 1:
+        from collectors.formats.parallel import read_in_parallel
 
-    events = AuditEvents(bodies)
-    yield from read_in_parallel(recording, events)
+        yield from read_in_parallel(recording, events)
+    else:
+        yield from events.read(recording.lines())
     yield from events.unnamed_entries()
 
 
@@ -60,14 +62,20 @@ def read_events(lines: Iterable[Line | Skipped], kinds: dict[tuple[str, str], st
     yield from events.unnamed_entries()
 
 
-Learned = tuple[dict[tuple[str, str], str], list[tuple[str, Observed]]]
+Learned = tuple[dict[tuple[str, str], str], list[tuple[str, Observed]], LeftOut | None]
 
 
 class AuditEvents:
-    """Read the lines of one log, and keep until the end the entries that need all lines."""
+    """Read the lines of one log, and keep until the end the entries that need all lines.
 
-    def __init__(self, bodies: bool, kinds: dict[tuple[str, str], str] | None = None) -> None:
+    With `left_out`, only its part of the log is read, and what is known of the rest is added to it.
+    """
+
+    def __init__(
+        self, bodies: bool, kinds: dict[tuple[str, str], str] | None = None, left_out: LeftOut | None = None
+    ) -> None:
         self.bodies = bodies
+        self._left_out = left_out
         self._interner = Interner()
         if kinds is not None:
             self._interner.kind_names = kinds
@@ -80,6 +88,8 @@ class AuditEvents:
             if isinstance(line, Skipped):
                 yield line
                 continue
+            if self._left_out and leaves_out(line.data, self._left_out):
+                continue
             try:
                 event = _event.decode(line.data)
                 if not event.auditID:
@@ -88,6 +98,8 @@ class AuditEvents:
                 observed: Iterable[Observed] = entries_of(event, place, bodies=bodies, interner=interner)
                 if not observed and (request := request_of(event, place, interner)):
                     observed = (request,)
+                if self._left_out:
+                    observed = self._of_part(observed)
                 for each in observed:
                     resource = event.objectRef.resource if event.objectRef else ""
                     if each.ref.kind != resource:
@@ -99,18 +111,34 @@ class AuditEvents:
             except FAULTS as error:
                 yield Skipped(line.file, line.number, reason_of(error))
 
+    def _of_part(self, observed: Iterable[Observed]) -> list[Observed]:
+        """Return what was observed on one line without what the part leaves out."""
+        assert self._left_out
+        kept = []
+        for each in observed:
+            if self._left_out.part.reads(each.ref):
+                kept.append(each)
+            elif isinstance(each, Entry):
+                self._left_out.add(each)
+        self._left_out.lines += not kept and bool(observed)
+        return kept
+
     def learned(self) -> Learned:
         """Return what a reader of other lines of the log needs, as far as it is new since the last call.
 
-        These are the names of kinds, and the entries whose kind is not known yet.
+        These are the names of kinds, the entries whose kind is not known yet, and what was left out.
         """
         unnamed, self._unnamed = [*self._unnamed], Waiting(_line)
-        return self._interner.kind_names, unnamed
+        left_out = self._left_out
+        self._left_out = LeftOut(left_out.part, left_out.file) if left_out else None
+        return self._interner.kind_names, unnamed, left_out
 
     def merge(self, learned: Learned) -> None:
         """Add what the reader of other lines has learned."""
-        kind_names, unnamed = learned
+        kind_names, unnamed, left_out = learned
         self._interner.kind_names.update(kind_names)
+        if left_out and self._left_out:
+            self._left_out.merge(left_out)
         for each in unnamed:
             self._unnamed.add(each)
 
@@ -132,4 +160,4 @@ def _with_kind(each: Observed, resource: str, kinds: dict[tuple[str, str], str])
     return replace(each, ref=replace(each.ref, kind=kind))
 
 
-FORMAT = Format("Kubernetes audit log", sniff, read, Recording.lines)
+FORMAT = Format("Kubernetes audit log", sniff, read, Recording.lines, leaves_out=True)

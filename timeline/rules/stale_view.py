@@ -131,6 +131,8 @@ def _occurrence(child: Track, stale: StaleAct, world: World) -> Occurrence:
 
 def _links(stale: StaleAct, world: World) -> Iterator[Link]:
     """Yield what connects an act with others on old copies: not if its copy was new when its sync began."""
+    if world.partial:
+        return  # what its component wrote elsewhere might show that its copies were new meanwhile
     sent = stale.done.entry.received
     began = spans.began(stale.actor, stale.owner, stale.act.revision, sent, world)
     if stale.matters or began - stale.unseen.entry.staged >= LAG.microseconds:

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import compress
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from collectors.formats.stream.byte_stream import ByteStream
 from collectors.formats.stream.limits import Unreadable, too_long
 from collectors.gate import Limits, Skipped
+
+if TYPE_CHECKING:
+    from timeline.history.ledger.left_out import LeftOut
 
 HEAD_BYTES = 64 * 1024
 _SPACE = 32  # the code of a space; white space and NUL have no higher code
@@ -103,6 +106,7 @@ class Recording:
         self.limits = limits
         self.error = ""
         self.processes = 1
+        self.left_out: LeftOut | None = None  # of a log of which only a part is read
         self._content = content
         self._lines = 0
         head = content.head(HEAD_BYTES)

@@ -258,6 +258,26 @@ def test_a_namespace_that_is_not_there_is_said() -> None:
     assert "0 incidents · 0 symptoms · 0 findings in" in output
 
 
+def test_a_part_of_a_log_is_judged_alone_and_what_is_left_out_is_said() -> None:
+    part = document(SAMPLE, "--only", "namespace=volcano-system", "--fail-on", "never")
+    assert {each["subject"]["namespace"] for each in part["findings"]} == {"volcano-system"}
+    assert "were left out, as --only namespace=volcano-system asks" in part["source"]["skipped"][0]["reason"]
+    assert {each["answer"] for each in part["source"]["rules"]} == {"cannot", "part"}
+
+
+def test_a_part_that_is_not_named_as_one_is_refused() -> None:
+    status, _, errors = causeline("analyze", SAMPLE, "--only", "shop")
+    assert status == 2 and "--only 'shop' names no part of a recording. Write namespace=NAME" in errors
+
+
+def test_other_inputs_are_read_whole_and_show_only_the_part() -> None:
+    paths = [DATA / "objects/watch", SAMPLE]
+    part = document(*paths, "--only", "namespace=volcano-system")
+    whole = document(*paths)["findings"]
+    assert part["findings"] == [each for each in whole if each["subject"]["namespace"] == "volcano-system"]
+    assert not any("left out" in each["reason"] for each in part["source"]["skipped"])
+
+
 def test_what_cannot_be_judged_is_said_before_anybody_asks() -> None:
     rules = len(rulebook())
     lack = f"{rules - 4} of {rules} rules cannot judge this recording, 4 can judge it only in part; --coverage says why"

@@ -105,15 +105,17 @@ class Clocks:
 
     # Building everything from all entries
 
-    def compare_files(self, entries: Entries) -> None:
-        """Compute the clock offset of each file from all entries with a revision, given by kind."""
-        self.offsets = offsets(
+    def compare_files(self, entries: Entries, others: Iterable[tuple[int, str, int, int]] = ()) -> None:
+        """Compute the clock offset of each file from all entries with a revision, given by kind, and from `others`:
+        (revision, file, received, staged) of each write that was left out."""
+        known = (
             (entry.resource_version or 0, entry.place.file, entry.received, entry.staged)
             for kind, of_kind in entries.items()
             if is_shared(*kind)
             for entry in of_kind
             if entry.clock is Clock.AUDIT and entry.place
         )
+        self.offsets = offsets(chain(known, others))
 
     def rebuild(
         self,
@@ -134,7 +136,7 @@ class Clocks:
         for kind, of_kind in entries.items():
             stamps[self._spaces[kind]].append(_stamps(of_kind))
         for kind, left_out in folded.items():
-            stamps[self._spaces[kind]].append(left_out)
+            stamps[self.space(kind)].append(left_out)
         for space, steps in self._steps.items():
             stamps[space].append([(revision, time, FOREVER) for revision, time in steps.items()])
         self._clocks = defaultdict(CommitClock)

@@ -31,6 +31,7 @@ from timeline.history.streams import Stream
 from timeline.kinds import resource_of
 
 if TYPE_CHECKING:
+    from timeline.history.ledger.left_out import LeftOut
     from timeline.history.ledger.written import Written
 
 _Named = TypeVar("_Named", Entry, Request)
@@ -80,6 +81,7 @@ class Learned:
         self.joins = Joins(self.seen, self.streams, lambda name: self._groups(self._objects.of_name(name)))
         self.logs = Logs(lambda: self.extent.last)
         self.freed = Freed()
+        self.left_out: list[LeftOut] = []  # by file: what is known of writes that a part of a log leaves out
         self.misdated = 0  # observations that are remembered and state a time in the future
         self.remembered = 0  # tracks that ended before this drawn time (µs since 1970) may have been forgotten
 

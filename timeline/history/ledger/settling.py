@@ -13,12 +13,14 @@ from timeline.history.ledger.folding import MANY
 from timeline.history.ledger.gathering import gathered
 from timeline.history.ledger.incarnations import incarnations_of, together
 from timeline.history.ledger.learning import Learned
+from timeline.history.ledger.left_out import filed
 from timeline.history.ledger.object_entries import ObjectEntries
 from timeline.history.ledger.written import Write, Writes, Written
 from timeline.history.lifelines import Name, Track
 from timeline.history.seen import GroupKind
 
 _ALL = 0, FOREVER  # the range of all revisions
+_OTHERS: GroupKind = "", ""  # the kinds of writes that were left out, whose revisions most kinds share
 
 
 class Settled(Learned):
@@ -107,19 +109,32 @@ class Settled(Learned):
         if self.is_spilled and not self.live:
             self._rebuild_spilled()
             return
-        if len(self.extent.files) > 1 and not self.live:
+        if len(self.extent.files.union(each.file for each in self.left_out)) > 1 and not self.live:
             before = self.clocks.offsets
-            self.clocks.compare_files(self._revised(raw=True))
+            self.clocks.compare_files(self._revised(raw=True), filed(self.left_out))
             if self.clocks.offsets != before:
                 self.requests.reconsider()
                 self.acts.reconsider()
             self._correct_extent()
+        self._join_left_out()
         entries = self._revised()
         folded: dict[GroupKind, list[Stamped]] = defaultdict(list)
         for each in self._objects.values():
             if each.folded:
                 folded[each.name[:2]] += self._folded([each])
-        self.clocks.rebuild(entries, folded, live=self.live)
+        for left_out in self.left_out:
+            left_out.reach(self.extent)
+            folded[_OTHERS] += left_out.commits()
+        clock = CommitClock.of_many if self.left_out else CommitClock
+        self.clocks.rebuild(entries, folded, live=self.live, clock=clock)
+
+    def _join_left_out(self) -> None:
+        """Make one of what is known of each file, in corrected times. This happens once: a ledger of a part is settled
+        only when everything was learned."""
+        for each in self.left_out:
+            each.correct(self.clocks.offsets.get(each.file, 0))
+        while len(self.left_out) > 1:
+            self.left_out[0].merge(self.left_out.pop())
 
     def _revised(self, *, raw: bool = False) -> dict[GroupKind, list[Entry]]:
         """Return all entries with a revision, by kind: in corrected times, and with what a log shows of the changes in
@@ -197,12 +212,16 @@ class Settled(Learned):
         for entry in self._writes():
             yield entry.resource_version, entry.received, entry.staged
         yield from self._folded()
+        for left_out in self.left_out:
+            yield from left_out.stamps()
 
     def deletions(self) -> Iterator[tuple[int, int]]:
         """Yield (received, staged) of each deletion with a revision that an audit log shows, in corrected times."""
         for entry in self._writes():
             if entry.change is Change.DELETED and entry.resource_version is not None and entry.clock is Clock.AUDIT:
                 yield entry.received, entry.staged
+        for left_out in self.left_out:
+            yield from left_out.deletions
 
     def _folded(self, objects: Iterable[ObjectEntries] | None = None) -> Iterator[Stamped]:
         """Yield the stamps of the writes of these objects that were left out, in corrected times; by default those of
@@ -218,7 +237,8 @@ class Settled(Learned):
     def logged_times(self) -> set[int]:
         """Return when the writes in audit logs were received, in microseconds since 1970."""
         times = {entry.received for entry in self._writes() if entry.clock is Clock.AUDIT}
-        return times.union(received for _, received, _ in self._folded())
+        left_out = chain.from_iterable(each.stamps() for each in self.left_out)
+        return times.union(received for _, received, _ in chain(self._folded(), left_out))
 
     def commits(self) -> Iterator[tuple[int, int]]:
         """Yield (drawn time, resource version) of each change of the kinds that share one counter of revisions."""

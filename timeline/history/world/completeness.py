@@ -24,7 +24,7 @@ _JUMP = 10  # missing revisions in a row that may be normal: the API server make
 _SPARSE = 0.05  # the share of revisions that may be missing elsewhere; if a policy omits more, jumps mean nothing
 _SELDOM = 20  # the log needs this many revisions for each jump: an excerpt, such as one namespace, jumps all the time
 _ALL_OVER = 3  # if this many lines are missing from watches, lines of every watch may have been removed
-_MARGIN = SECOND  # µs after the beginning of a log in which a missing write proves nothing
+MARGIN = SECOND  # µs after the beginning of a log in which a missing write proves nothing
 
 
 class Loss(NamedTuple):
@@ -48,7 +48,7 @@ def losses(track: Track, ledger: Ledger, begins: int | None = None) -> list[Loss
         return []
     kind = track.name[:2]
     clock = ledger.clocks.of_space(first.space)
-    begins = ledger.extent.answered + _MARGIN if begins is None else begins
+    begins = ledger.extent.answered + MARGIN if begins is None else begins
     found = []
     if first.change not in (Change.CREATED, Change.OBSERVED) and first.clock is Clock.AUDIT:
         born = track.value("created") or 0
@@ -56,7 +56,7 @@ def losses(track: Track, ledger: Ledger, begins: int | None = None) -> list[Loss
             found.append(Loss(kind, born, min(born + 2 * SECOND, first.time), True))
     elif first.change not in (Change.CREATED, Change.OBSERVED):
         born = track.value("created") or 0
-        if born > ledger.seen[kind].streamed_since + _MARGIN:
+        if born > ledger.seen[kind].streamed_since + MARGIN:
             found.append(Loss(kind, born, first.time, True, streamed=True))
     found += [
         Loss(kind, earliest, earliest, False)
@@ -87,7 +87,8 @@ class Completeness:
     def __init__(self, found: Sequence[Loss], ledger: Ledger) -> None:
         self._ledger = ledger
         self.losses = found
-        self.holes = [] if ledger.live else _jumps(self._commits, ledger.deletions())  # live watches report their gaps
+        # Whether the log shows nearly every revision, except in its holes. Live watches report their gaps.
+        self.holes, self.dense = ([], False) if ledger.live else _jumps(self._commits, ledger.deletions())
         self.kinds: set[GroupKind] = set()
         self.whole_log = False
         streamed = [loss.kind for loss in found if loss.streamed]
@@ -189,9 +190,10 @@ def _revised(ledger: Ledger, bare: list[tuple[int, int]]) -> Iterator[tuple[int,
             yield revision, received, staged
 
 
-def _jumps(commits: _Commits, deletions: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def _jumps(commits: _Commits, deletions: Iterable[tuple[int, int]]) -> tuple[list[tuple[int, int]], bool]:
     """Return the stretches (start, end), in microseconds since 1970, in which many revisions in a row are missing from
-    a log that has nearly all others. `deletions` are (received, staged) of those that have a revision."""
+    a log, and True if it has nearly all others; else none, and False. `deletions` are (received, staged) of those that
+    have a revision."""
     count = 0  # of different revisions
     jumps: list[tuple[int, int, int, int]] = []  # (missing revisions, received before, received and staged after)
     last = before = 0
@@ -203,7 +205,7 @@ def _jumps(commits: _Commits, deletions: Iterable[tuple[int, int]]) -> list[tupl
         last, before = revision, arrived
         count += 1
     if count < 2:
-        return []
+        return [], False
     missing = last - commits.revisions[0] + 1 - count - len(commits.bare_received)
     received, staged = [*commits.bare_received], [*commits.bare_staged]
     for began, ended in deletions if jumps else ():
@@ -218,8 +220,8 @@ def _jumps(commits: _Commits, deletions: Iterable[tuple[int, int]]) -> list[tupl
         if size - between >= _JUMP:
             holes.append((min(start, end), max(start, end)))
             missing -= size - between
-    seldom = len(holes) * _SELDOM <= count
-    return holes if seldom and missing <= count * _SPARSE else []
+    dense = len(holes) * _SELDOM <= count and missing <= count * _SPARSE
+    return (holes, True) if dense else ([], False)
 
 
 def _within(loss: Loss, hole: tuple[int, int]) -> bool:

@@ -15,10 +15,13 @@ from timeline.history.streams import Stream
 class WholeSource:
     """What is known of a source beside its tracks."""
 
+    partial = False  # whether only a part of the source was read (see `partial.py`)
+
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         # The rule that judges a live source now, and the time up to which the watches that it needs are complete.
         self.horizon: tuple[str, int] | None = None
+        self.beyond: bool = False  # of a `PartialWorld`: whether a question was about what was left out
 
     @property
     def first(self) -> int:

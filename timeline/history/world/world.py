@@ -16,7 +16,7 @@ from timeline.core.order import SECOND, At
 from timeline.history.ledger.ledger import Ledger
 from timeline.history.lifelines import ANONYMOUS, Key, Moment, Name, Track, anonymous, name_of, public_uid
 from timeline.history.snapshot import Snapshot
-from timeline.history.world.completeness import Completeness, losses
+from timeline.history.world.completeness import Completeness, Loss, losses
 from timeline.history.world.expiry import expired
 from timeline.history.world.in_file import TracksInFile
 from timeline.history.world.in_memory import Settlement, TracksInMemory
@@ -351,10 +351,12 @@ class World(WholeSource):
     @property
     def _all_losses(self) -> Completeness:
         if self._completeness is None:
-            suspects = self._tracks.resolve(sorted(self._suspects))
-            found = [loss for track in suspects for loss in losses(track, self._ledger)]
-            self._completeness = Completeness(found, self._ledger)
+            self._completeness = Completeness([*self._losses()], self._ledger)
         return self._completeness
+
+    def _losses(self) -> Iterator[Loss]:
+        for track in self._tracks.resolve(sorted(self._suspects)):
+            yield from losses(track, self._ledger)
 
     def unbroken(self, before: Moment, after: Moment, track: Track) -> bool:
         """Return whether surely no write is missing between two consecutive moments of this track."""

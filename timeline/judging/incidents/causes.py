@@ -27,8 +27,9 @@ def explained(finding: Finding, world: World) -> Finding:
         return finding
     occurrences = sorted(finding.occurrences, key=lambda each: (each.weight, -each.first), reverse=True)
     causes = (cause for each in occurrences for proof in each.proof for cause in _causes(proof, world))
+    world.beyond = False
     cause = next(causes, None)
-    return replace(finding, cause=cause) if cause else finding
+    return replace(finding, cause=cause) if cause and not world.beyond else finding
 
 
 def _causes(proof: Proof, world: World) -> Iterator[Cause]:

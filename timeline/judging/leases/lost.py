@@ -83,7 +83,11 @@ def late_writes(lease: Track, world: World) -> Sequence[LateWrite]:
 
 def late_writes_of(key: Key, world: World) -> Sequence[LateWrite]:
     """Return what was written to an object after any Lease was lost."""
-    return world.once("late", lambda: _by_object(world)).get(key, ())
+    before = world.beyond
+    found = world.once("late", lambda: _by_object(world)).get(key, ())
+    if world.partial:  # what the processes wrote elsewhere can only show that some of these writes needed no Lease
+        world.beyond = before or bool(found)
+    return found
 
 
 def _by_object(world: World) -> dict[Key, list[LateWrite]]:

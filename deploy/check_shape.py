@@ -1,12 +1,13 @@
 """Check the shape of the code: `python -m deploy.check_shape`, which is a part of `make check`.
 
 No folder has more than 20 modules side by side except catalogues, no file has more than 400 lines, no modules import
-each other in a circle, each wing has a README, and some words are not used.
+each other in a circle, each wing has a README, a wheel has all packages, and some words are not used.
 """
 
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -44,6 +45,14 @@ def too_large(sizes: dict[str, int], limit: int, what: str) -> Iterator[str]:
     for path, size in sorted(sizes.items()):
         if size > limit:
             yield f"{path} has {size} {what}, and may have {limit}."
+
+
+def unpacked(paths: list[str]) -> Iterator[str]:
+    """Yield the packages that no wheel would have, because pyproject.toml does not list them."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
+    folders = {Path(path).parent for path in paths if path.startswith(PACKAGES) and path.endswith("/__init__.py")}
+    for name in sorted({".".join(folder.parts) for folder in folders} - {*listed}):
+        yield f"pyproject.toml does not list the package {name}, so that no wheel would have it."
 
 
 def shapes(paths: list[str]) -> Iterator[str]:
@@ -88,7 +97,7 @@ def words(paths: list[str]) -> Iterator[str]:
 def main() -> int:
     """Print what is wrong; return how many things are."""
     paths = tracked()
-    wrong = [*shapes(paths), *circles(), *words(paths)]
+    wrong = [*shapes(paths), *unpacked(paths), *circles(), *words(paths)]
     print(*wrong, sep="\n", file=sys.stderr)
     return min(len(wrong), 1)
 

@@ -81,7 +81,7 @@ def do(folder: Path, files: list[str], fail_on: str, reports: Path | None = None
     [
         ({}, 1, "Service ring was away under 3 Pods"),
         ({"FAIL_ON": "error"}, 0, "Service ring was away under 3 Pods"),
-        ({"RULES": "pod-before-service\n"}, 0, "2 Pods created before Service ring"),
+        ({"RULES": "pod-before-service\n"}, 0, "1 incident · 1 symptom · 2 findings (2 info)"),
         ({"NAMESPACES": "volcano-system\n\nvol-restart\n"}, 1, "Lease volcano"),
     ],
 )

@@ -25,10 +25,8 @@ def ranges(first: int, last: int, proof: Sequence[Any]) -> RangesPayload:
     length = max(end - start, _LEAST)
     before = min(_BEFORE * length, _BEFORE_LONG[0] * length + _BEFORE_LONG[1])
     after = min(_AFTER * length, _AFTER_LONG[0] * length + _AFTER_LONG[1])
-    return {
-        "time": (max(0, round(start - before)), round(end + after)),
-        "order": (max(0, start - length // 2), end + length // 2),
-    }
+    around = max(0, round(start - before)), round(end + after)
+    return {"time": around, "order": (max(0, start - length // 2), end + length // 2)}
 
 
 def of_incident(times: Sequence[int], end: int, around: int) -> RangesPayload:

@@ -18,7 +18,7 @@ from timeline.judging.findings import Finding
 # Increase this number with every change after which a rule reports something else, or the same in other words, for the
 # same entries, after which more is stored of what it reports, or after which it is said to judge more or less. Sources
 # that an older version judged are then judged again (see `timeline.rejudging`).
-VERSION = 13
+VERSION = 14
 ATTEMPTS = 5  # how often judging a source again is tried, since a worker may be stopped or run out of memory
 
 

@@ -151,7 +151,7 @@ def _spans(
         oldest = max(of_revision, key=lambda each: each.lag.least)
         links = []
         if actor and _was_old(track, actor, named, oldest, world):
-            links = [spans.link(actor, track, each.replacing, each.request.received, world) for each in of_revision]
+            links = [spans.link(actor, track, each.request.received, world) for each in of_revision]
         found = spans_of[links[-1].key if links else ""]
         found[0].extend(links)
         found[1].extend(of_revision)

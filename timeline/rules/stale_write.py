@@ -83,8 +83,8 @@ class _Conflict:
         ),
         need(line(verbs="update status", sent=True), misses="refused patches during which something else was written"),
     ),
-    incident="{anchor} tried to update {subjects} from replaced revisions{times}",
-    harm="{count} updates refused",
+    incident="{anchor} tried to update {subjects} from replaced revisions",
+    harm="updates refused",
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:
     by_actor: dict[Actor | None, list[_Conflict]] = defaultdict(list)

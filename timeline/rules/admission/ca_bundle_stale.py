@@ -59,7 +59,7 @@ SHORT = setting("ca-bundle-stale", "short", 1, "s", "Writes refused for a shorte
         need(line(verbs="vain", level=Level.METADATA)),
         need(line(*KINDS, verbs="update"), misses="when the caBundle was written"),
     ),
-    incident="{anchor} trusted another certificate than its webhook had{times}",
+    incident="{anchor} trusted another certificate than its webhook had",
     harm="{count} outages of webhooks",
 )
 def judge(configuration: Track, world: World) -> Iterator[Finding]:

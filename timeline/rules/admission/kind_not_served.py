@@ -52,7 +52,7 @@ SHORT = setting("kind-not-served", "short", 1, "s", "Writes refused for a shorte
         need(line(verbs="vain", level=Level.METADATA)),
         need(line("CustomResourceDefinition", verbs="status"), misses="when the kinds were established"),
     ),
-    incident="Objects were written before {anchor} was established{times}",
+    incident="Objects were written before {anchor} was established",
     harm="{count} kinds written before the API served them",
 )
 def judge(definition: Track, world: World) -> Iterator[Finding]:

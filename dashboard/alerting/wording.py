@@ -157,7 +157,7 @@ def _when(incident: IncidentRowPayload, *, over: bool) -> str:
     if times == 1:
         began = f"It began at {first} UTC"
         return f"{began}, and ended at {last} UTC." if over else f"{began}."
-    often = f"It happened {times} times, from {first} to {last} UTC"
+    often = f"It happened {f'{times} times, ' if incident['symptoms_total'] == 1 else ''}from {first} to {last} UTC"
     return f"{often}, and not again since." if over else f"{often}."
 
 

@@ -74,7 +74,7 @@ def row(incident: IncidentRowPayload, origin: Origin, now: int) -> IncidentRow:
         when, beside = second_of(last), [f"{_ago(origin.last - last)[:-4]} before the end", since]
     shown = len(incident["times"])
     drawn = f", the last {shown} of which are drawn," if shown < incident["occurrences"] else ""
-    often = f"{number_of(incident['occurrences'], 'occurrence')}{drawn}"
+    counted = f"{number_of(incident['occurrences'], 'occurrence')}{drawn}"
     unusual = [incident["status"] if incident["status"] == "suspected" else "", incident["verdict"]]
     return IncidentRow(
         incident,
@@ -89,7 +89,7 @@ def row(incident: IncidentRowPayload, origin: Origin, now: int) -> IncidentRow:
         [each for each in unusual if each not in ("", "exact")],
         notes(incident),
         symptoms(incident),
-        f"{often} between {second_of(start)} and {second_of(end)} UTC",
+        f"{counted} between {second_of(start)} and {second_of(end)} UTC",
         _path(sparkline(incident["times"], start, end)),
     )
 
@@ -234,12 +234,18 @@ def numbers(occurrences: int, findings: int) -> str:
 def _course(incident: IncidentRowPayload, until: int, *, live: bool) -> str:
     """Return when an incident happened, and how long that is ago: before now, or before the recording ends."""
     first, last = incident["start"], incident["end"]
-    often = incident["occurrences"]
-    since = f"{count(often)} times since {second_of(first)} UTC" if often > 1 else f"at {second_of(first)} UTC"
+    since = f"{often(incident)}{'since' if incident['occurrences'] > 1 else 'at'} {second_of(first)} UTC"
     if incident["state"] == "ongoing" and not live:
         return since
     ago = _ago(until - last)
     return f"{since} · last {ago}" if live else f"{since} · last {ago.removesuffix(' ago')} before the recording ends"
+
+
+def often(incident: IncidentRowPayload) -> str:
+    """Return how often an incident happened: "2 times ". Return "" for once, and for several symptoms, of which each
+    counts the same event."""
+    several = incident["occurrences"] > 1 and incident["symptoms_total"] == 1
+    return f"{count(incident['occurrences'])} times " if several else ""
 
 
 def when(incident: IncidentRowPayload, *, live: bool) -> str:
@@ -248,12 +254,12 @@ def when(incident: IncidentRowPayload, *, live: bool) -> str:
     `live` says whether a cluster feeds its source.
     """
     first, last = incident["start"], incident["end"]
-    often = f"{count(incident['occurrences'])} times " if incident["occurrences"] > 1 else ""
     if incident["state"] == "ongoing":
-        return f"{often}since {second_of(first)} UTC, {'ongoing' if live else 'ongoing when the recording ends'}"
+        state = "ongoing" if live else "ongoing when the recording ends"
+        return f"{often(incident)}since {second_of(first)} UTC, {state}"
     if second_of(first) == second_of(last):
-        return f"{often}at {second_of(first)} UTC"
-    return f"{often}from {second_of(first)} to {_since(last, first)} UTC"
+        return f"{often(incident)}at {second_of(first)} UTC"
+    return f"{often(incident)}from {second_of(first)} to {_since(last, first)} UTC"
 
 
 def sparkline(times: list[int], start: int, end: int) -> list[Bar]:

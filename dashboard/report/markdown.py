@@ -254,7 +254,7 @@ def _others(each: InView) -> Iterator[str]:
     yield f"**Other occurrences** ({wording.count(each.occurrences - 1)})"
     yield ""
     for row in others:
-        yield f"- {summary.begun(row)} UTC: {text(summary.title(row, each))}"
+        yield f"- {summary.lasted(row)} UTC: {text(summary.title(row, each))}"
     if (more := each.occurrences - 1 - len(others)) > 0:
         yield f"- and {wording.count(more)} more"
     yield ""

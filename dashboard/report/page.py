@@ -179,7 +179,7 @@ def _row(row: FindingGroupPayload, folder: str, *, opened: bool) -> dict[str, An
         "open": opened,
         "iso": documents.timestamp(row["start"]),
         "severity": row["severity"],
-        "clock": wording.proved(documents.timestamp(row["start"]), row["proof"], 3),
+        "clock": summary.lasted(row)[11:],  # the first time is on the day of `iso`
         "verdict": row["verdict"],
         "status": row["status"],
         "effect": row["effect"],

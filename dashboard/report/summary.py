@@ -278,9 +278,10 @@ def _namespaces(each: InView) -> list[str]:
     return [namespace for namespace in each.incident["anchored_in"] if namespace]
 
 
-def begun(row: FindingGroupPayload) -> str:
-    """Return when an occurrence began: "2026-11-21 07:52:00.841"."""
-    return _instant(row["start"], [row])
+def lasted(row: FindingGroupPayload) -> str:
+    """Return when an occurrence began and ended: "2026-11-21 07:52:00.841 – 07:52:07.204", or one time for a moment."""
+    start, end = _instant(row["start"], [row]), _instant(row["end"], [row])
+    return start if start == end else f"{start} – {end[11:] if start[:10] == end[:10] else end}"
 
 
 def nothing(contents: Contents) -> str:

@@ -55,7 +55,7 @@ WITHIN = setting("field-fight", "within", 600, "s", "The time within which a fie
     "field-fight",
     judges=(),
     needs=(need(line(*USUAL, verbs="update", others=True)),),
-    incident="Two programs take fields of {subjects} back from each other{times}",
+    incident="Two programs take fields of {subjects} back from each other",
     harm="{count} fields taken back and forth in {anchors}",
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:

@@ -56,7 +56,7 @@ from timeline.judging.verdicts import between
         need(line("Lease", verbs="update"), misses="holders that do not create the Lease anew"),
         need(line("Pod", verbs="state"), misses="holders whose Pods had ended"),
     ),
-    incident="{anchor} kept changing hands{times}",
+    incident="{anchor} kept changing hands",
     harm="{anchors} changed hands again and again",
 )
 def judge(lease: Track, world: World) -> Iterator[Finding]:

@@ -237,7 +237,10 @@ def _finding(owner: Track, found: Runaway, world: World) -> Finding:
         Proof("first one created", first.ref, first.first, Part.ACT),
         Proof("last one created", last.ref, last.first, Part.ACT),
     ]
-    still = "it still stands" if count == len(standing) == 1 else f"{len(standing)} of them still stand"
+    if count == 1:
+        still = f"{kind} {first.ref.name} {'still stands' if standing else 'is gone'}"
+    else:
+        still = f"{len(standing) or 'none'} of the {count} {kind} still stand{'s' if len(standing) < 2 else ''}"
     once = occurrence(
         *proof[: min(count, 2)],
         headline=f"{{subjects}} made {count} {kind} too many",

@@ -136,4 +136,4 @@ def _links(stale: StaleAct, world: World) -> Iterator[Link]:
     sent = stale.done.entry.received
     began = spans.began(stale.actor, stale.owner, stale.act.revision, sent, world)
     if stale.matters or began - stale.unseen.entry.staged >= LAG.microseconds:
-        yield spans.link(stale.actor, stale.owner, stale.unseen, sent, world)
+        yield spans.link(stale.actor, stale.owner, sent, world)

@@ -83,8 +83,8 @@ class _Conflict:
         ),
         need(line(verbs="update status", sent=True), misses="refused patches during which something else was written"),
     ),
-    incident="{anchor} tried to update {subjects} from replaced revisions{times}",
-    harm="{count} updates refused",
+    incident="{anchor} tried to update {subjects} from replaced revisions",
+    harm="updates refused",
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:
     by_actor: dict[Actor | None, list[_Conflict]] = defaultdict(list)
@@ -151,7 +151,7 @@ def _spans(
         oldest = max(of_revision, key=lambda each: each.lag.least)
         links = []
         if actor and _was_old(track, actor, named, oldest, world):
-            links = [spans.link(actor, track, each.replacing, each.request.received, world) for each in of_revision]
+            links = [spans.link(actor, track, each.request.received, world) for each in of_revision]
         found = spans_of[links[-1].key if links else ""]
         found[0].extend(links)
         found[1].extend(of_revision)

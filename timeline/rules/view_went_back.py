@@ -206,7 +206,7 @@ def _occurrence(actor: Actor, back: _Return, world: World) -> Occurrence:
         effect=_effect(back),
         first=newest.received,
         last=back.act.moment.time if back.act else older.received,
-        links=(spans.link(actor, back.track, back.unseen, older.received, world),) if back.unseen else (),
+        links=(spans.link(actor, back.track, older.received, world),) if back.unseen else (),
         arrow=f"{lag} back" if lag else "back",
         interval=lag,
     )

@@ -120,12 +120,12 @@ def incident(shown: IncidentRowPayload, source: str, ended: datetime | None, now
 
 def _course(shown: IncidentRowPayload, now: int, *, live: bool) -> str:
     """Return how often and since when it happened, to the minute; of a cluster also how long ago it happened last."""
-    often = shown["occurrences"]
+    several = shown["occurrences"] > 1
     first = moment(shown["start"])
     today = live and first.date() == moment(now).date()
     since = f"{first:%H:%M}" if today else f"{first.day} {first:%b %Y %H:%M}"
-    times = f"{wording.count(often)} times since {since}" if often > 1 else f"at {since}"
-    return f"{times} · last {last_event(max(0, now - shown['end']) / 1e6)}" if live and often > 1 else times
+    times = f"{incidents.often(shown)}{'since' if several else 'at'} {since}"
+    return f"{times} · last {last_event(max(0, now - shown['end']) / 1e6)}" if live and several else times
 
 
 def heading(clusters: int, recordings: int, ongoing: int) -> str:

@@ -42,11 +42,10 @@ OLD_COPIES = LinkNeeds(
 )
 
 
-def link(actor: Actor, copied: Track, unseen: Moment, sent: int, world: World) -> Link:
+def link(actor: Actor, copied: Track, sent: int, world: World) -> Link:
     """Return what connects an act on an old copy with the others of its span.
 
-    `copied` is the object whose copy was old, `unseen` the change that it lacked, and `sent` the time of the act in
-    microseconds since 1970.
+    `copied` is the object whose copy was old, and `sent` the time of the act in microseconds since 1970.
     """
     group, kind, namespace, _ = copied.name
     scope = namespace if _watches_one_namespace(actor, copied.name, world) else ""
@@ -57,7 +56,7 @@ def link(actor: Actor, copied: Track, unseen: Moment, sent: int, world: World) -
     before = bisect_right(fresh, (sent, "\uffff"))
     last = fresh[before - 1] if before else (0, "")
     key = "\n".join(("old copies", actor.process, actor.component, group, kind, scope, str(last[0]), last[1]))
-    return Link(Root.OLD_COPIES, key, (actor.component, group, kind), min(unseen.time, sent), sent)
+    return Link(Root.OLD_COPIES, key, (actor.component, group, kind), sent, sent)
 
 
 class _Syncs(NamedTuple):

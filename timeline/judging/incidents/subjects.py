@@ -49,7 +49,8 @@ def title(
     """Return the title of an incident of several findings, from the template of its rule (`Rule.incident`).
 
     `kinds` are the kinds of its subjects, `subjects` is their number, and `subject` is kind and name of one of them.
-    `count` is the number of objects that were too many, and `times` says how often it happened.
+    `count` is the number of objects that were too many, and `times` says how often it happened: rules whose
+    occurrences hold several tries do not name it.
     """
     named = f"{subjects} {min(kinds)}s" if len(kinds) == 1 else f"{subjects} objects"
     return template.format(

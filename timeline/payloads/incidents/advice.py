@@ -8,7 +8,7 @@ from timeline.history.lifelines import Name
 from timeline.judging.advice import STEPS, commands, kubectl, lines_of
 from timeline.judging.findings import Link, Root
 
-_ALIKE = 2  # symptoms of one rule whose lines each step shows
+_ALIKE = 1  # symptoms of one rule whose lines each step shows
 _LINES = 6  # lines of a step after which only the first symptom of each rule adds some
 
 
@@ -64,7 +64,7 @@ _REMEDIES = {
     ),
     Root.OLD_COPIES: _Remedy(
         frozenset({"stale-view", "stale-write", "view-went-back"}),
-        _ENDS,
+        frozenset({"Stop"}),  # a newer release may end that the cache is old, and what is safe to repeat stays so
         {
             "Look": "does {component} still act on old copies of {kind}s? Its log and the length of its queue tell.",
             "Stop": "restart the process of {component} if it goes on, so that it reads all {kind}s anew.",

@@ -18,18 +18,20 @@ _LATER = "a root of the same name at another time"
 _ORDER = [*_LINKS.values(), _WRITE, _LATER]
 
 
-def with_extent(cause: str, proven: Collection[str], findings: Collection[str], known: Iterable[Piece]) -> str:
+def with_extent(
+    cause: str, proven: Collection[str], findings: Collection[str], known: Iterable[Piece], of: str = ""
+) -> str:
     """Return a cause with sentences that say for how many of these findings causes of its kind are proven, and what
     joins the others.
 
-    `proven` and `findings` are ids. `known` has the occurrences among which links are looked for: usually those of the
-    whole incident.
+    `proven` and `findings` are ids, and `of` says whose findings these are. `known` has the occurrences among which
+    links are looked for: usually those of the whole incident.
     """
     if len(findings) == 1:
         return cause
     if len(proven) == len(findings):
-        return f"{cause} A cause of this kind is proven for all {len(findings)} findings."
-    some = f"{len(proven)} of {len(findings)} findings"
+        return f"{cause} A cause of this kind is proven for all {len(findings)} findings{of}."
+    some = f"{len(proven)} of {len(findings)} findings{of}"
     return f"{cause} A cause of this kind is proven for {some}. {_of_others({*findings}.difference(proven), known)}"
 
 

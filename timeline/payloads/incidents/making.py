@@ -28,7 +28,7 @@ from timeline.payloads.incidents import advice, ranges
 from timeline.payloads.incidents import symptoms as of_symptoms
 from timeline.payloads.incidents.occurrences import rank
 from timeline.payloads.incidents.symptoms import Part, Symptom, anchor_payload, symptoms_of
-from timeline.payloads.incidents.titles import Harm, end, harms_of, root_of, title
+from timeline.payloads.incidents.titles import Harm, harms_of, root_of, title
 
 TIMES = 256  # of the latest occurrences that are kept to be drawn
 SHOWN = 20  # symptoms that a row of a list has
@@ -321,6 +321,6 @@ def payload(each: Incident) -> IncidentPayload:
 def _episode(each: Episode) -> EpisodePayload:
     return {
         "first_time": documents.timestamp(min(piece.first for piece in each.pieces)),
-        "last_time": documents.timestamp(end(each)),
+        "last_time": documents.timestamp(max(piece.last for piece in each.pieces)),
         "findings": list(dict.fromkeys(piece.finding for piece in each.pieces)),
     }

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from timeline.core.actors import KIND as ACTOR
 from timeline.history.lifelines import Name
 from timeline.judging.findings import Effect, Finding, Severity, Status
 from timeline.judging.incidents import subjects as incidents
@@ -206,7 +207,8 @@ class Symptom:
             return ""
         rule, sentence = self._parts[self.caused].cause
         proven = [id for id, each in self._parts.items() if each.cause[0] == rule]
-        return with_extent(sentence, proven, self._parts, known)
+        about = self.anchor.name if self.anchor.kind == ACTOR else f"{self.anchor.kind} {self.anchor.name}"
+        return with_extent(sentence, proven, self._parts, known, f" of {self.rule} about {about}")
 
     @property
     def status(self) -> str:

@@ -70,9 +70,8 @@ def root_of(found: Sequence[Episode]) -> str:
     links = [each.root for each in found if each.root]
     if not links:
         return ""
-    times = f", {len(links)} times" if len(links) > 1 else ""
-    acted = max(end(each) - min(piece.first for piece in each.pieces) for each in found)
-    lasted = times or f" for {duration(acted)}"
+    stated = links[0].until - links[0].since
+    lasted = f", {len(links)} times" if len(links) > 1 else f" for {duration(stated)}" if stated else ""
     match links[0]:
         case Link(root=Root.LOST_LEASE, names=(_, name)):
             return f"The old holder of Lease {name} went on writing after it had lost it{lasted}"
@@ -85,10 +84,5 @@ def root_of(found: Sequence[Episode]) -> str:
         case Link(root=Root.OLD_COPIES, names=(component, _, kind)):
             return f"{component} acted on old copies of {kind}s{lasted}"
         case Link(names=(_, kind, _, name)):
-            return f"{kind} {name} was missing{times or f' for {duration(links[0].until - links[0].since)}'}"
+            return f"{kind} {name} was missing{lasted}"
     raise ValueError(f"there is no such root: {links[0]}")
-
-
-def end(each: Episode) -> int:
-    """Return the drawn time at which an episode ended, in microseconds since 1970."""
-    return max(piece.last for piece in each.pieces)

@@ -67,7 +67,7 @@ FIRST = setting(
         need(line(verbs="vain", level=Level.METADATA)),
         need(line(*KINDS, verbs="update"), misses="when the caBundle was written"),
     ),
-    incident="{anchor} trusted another certificate than its webhook had{times}",
+    incident="{anchor} trusted another certificate than its webhook had",
     harm="{count} outages of webhooks",
 )
 def judge(configuration: Track, world: World) -> Iterator[Finding]:

@@ -59,7 +59,7 @@ _KINDS = ("CustomResourceDefinition", "APIService")
         need(line("CustomResourceDefinition", verbs="status"), misses="when the kinds were established"),
         need(line("APIService", verbs="status"), misses="kinds that an APIService serves"),
     ),
-    incident="Objects were written before {anchor} was served{times}",
+    incident="Objects were written before {anchor} was served",
     harm="{count} kinds written before the API served them",
 )
 def judge(definition: Track, world: World) -> Iterator[Finding]:

@@ -55,7 +55,7 @@ _CONTROLLERS = ("kube-controller-manager",)
         need(line("ServiceAccount", verbs="create", level=Level.METADATA), misses="ServiceAccounts that came late"),
         need(line("Namespace", verbs="delete"), misses="Namespaces that were created again before they were gone"),
     ),
-    incident="Objects were created before {anchor} was ready{times}",
+    incident="Objects were created before {anchor} was ready",
     harm="{count} Namespaces used too early",
 )
 def judge(namespace: Track, world: World) -> Iterator[Finding]:

@@ -50,8 +50,8 @@ SHORT = setting("quota-conflict", "short", 1, "s", "A creation that succeeds wit
         need(line("ResourceQuota", verbs="state"), misses="which of several ResourceQuotas of one name it was"),
         need(line(verbs="create", level=Level.METADATA), misses="creations that succeeded at the next try"),
     ),
-    incident="{anchor} refused creations because it was changed meanwhile{times}",
-    harm="{count} times creations refused because of a conflict",
+    incident="{anchor} refused creations because it was changed meanwhile",
+    harm="creations refused because of a conflict",
 )
 def judge(quota: Track, world: World) -> Iterator[Finding]:
     refused = [each for each in world.refused_by(quota.name) if each.verb == "create"]

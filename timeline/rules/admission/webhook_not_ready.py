@@ -61,7 +61,7 @@ SHORT = setting("webhook-not-ready", "short", 1, "s", "Writes refused for a shor
             misses="webhooks that did not answer, and when they became ready",
         ),
     ),
-    incident="{anchor} refused writes because its Service was not ready{times}",
+    incident="{anchor} refused writes because its Service was not ready",
     harm="{count} outages of webhooks",
 )
 def judge(configuration: Track, world: World) -> Iterator[Finding]:

@@ -51,7 +51,7 @@ LONG = setting("eviction-blocked", "long", 120, "s", "Evictions refused for a sh
         need(line("PodDisruptionBudget", verbs="status"), misses="whether a budget can ever allow an eviction"),
         need(line("Pod", verbs="delete", level=Level.METADATA), misses="evictions that were allowed meanwhile"),
     ),
-    incident="{anchor} refused evictions{times}",
+    incident="{anchor} refused evictions",
     harm="{count} drains that waited for a budget",
 )
 def judge(budget: Track, world: World) -> Iterator[Finding]:

@@ -62,6 +62,12 @@ def test_the_page_has_the_gravest_first_and_counts(client: Client, sample: Sourc
     assert f'<a href="/sources/{sample.pk}/incidents/"><bdi>sample</bdi></a>' in page(client, "/incidents/")
 
 
+def test_an_incident_whose_beginning_is_not_proven_caused_nothing(client: Client, sample: Source) -> None:
+    shown = page(client, f"{of(sample)}{gap_of(sample).identity}/")
+    assert "What it began with is not proven." in shown
+    assert "Its symptoms" in shown and "What it caused" not in shown
+
+
 def test_the_headings_sort_the_list_by_links_and_say_how_it_is_sorted(client: Client, sample: Source) -> None:
     for order, heading, direction in (
         ("gravest", "What", "descending"),

@@ -38,7 +38,8 @@ def test_the_page_says_what_it_caused_and_each_leads_to_its_finding(client: Clie
         assert f'<a href="/sources/{nightly.pk}/findings/{symptom.worst}/">' in caused
         assert symptom.title in caused
     assert "from beginning to end" in page
-    assert "is not proven" not in page
+    assert "is not proven" not in page and "What it caused" in caused
+    assert "3 occurrences" in page and "3 times" not in page  # each symptom counts the same event
 
 
 def test_every_screen_shows_an_incident_with_the_same_occurrence(client: Client, nightly: Source) -> None:
@@ -52,6 +53,7 @@ def test_every_screen_shows_an_incident_with_the_same_occurrence(client: Client,
     assert f"finding={key}" in page
     assert asked(client, nightly, "opening")["view"]["finding"] == key
     report = client.get(f"/sources/{nightly.pk}/report", {"format": "md"}).content.decode()
+    assert re.search(r"- [\d-]+ [\d:.]+ – [\d:.]+ UTC: ", report)  # another occurrence, from beginning to end
     assert f"**Proof of the gravest occurrence** {worst.document['summary'][:20]}" in report
     query: dict[str, Any] = {"incident": incident["id"], "order": "gravest"}
     every = [row["key"] for row in asked(client, nightly, "findings", **query)["findings"]]

@@ -54,20 +54,29 @@ def caused(number: int, rule: str = "stale-view") -> Part:
 
 def test_an_incident_says_for_how_many_of_its_findings_a_cause_is_proven() -> None:
     incident = Symptom("job-excess-pods", ANCHOR, "{anchor}")
+    about, kind = "findings of job-excess-pods about Job report-0.", "A cause of this kind is proven for"
     incident.put([caused(1, rule="")])
     assert (incident.cause, incident.caused) == ("", "")
     incident.put([caused(1)])
     assert (incident.cause, incident.caused) == ("Reason 1.", "1")
     incident.put([caused(2), caused(3)])
-    assert incident.cause == "Reason 1. A cause of this kind is proven for all 3 findings."
+    assert incident.cause == f"Reason 1. {kind} all 3 {about}"
     incident.put([caused(1, rule=""), caused(4, rule="write-after-lease-lost")])
-    assert incident.cause == (
-        "Reason 2. A cause of this kind is proven for 2 of 4 findings. For the other 2, none of this kind is proven."
-    )
+    assert incident.cause == f"Reason 2. {kind} 2 of 4 {about} For the other 2, none of this kind is proven."
     assert incident.caused == "2"
     for each in ("2", "3", "4"):
         incident.remove(each)
     assert (incident.cause, incident.caused) == ("", "")
+
+
+def test_of_equally_grave_findings_one_with_a_cause_is_shown_and_then_the_longest() -> None:
+    incident = Symptom("job-excess-pods", ANCHOR, "{anchor}")
+    long = caused(1, rule="")._replace(times=[Time("1", 1, 99, False, "observed")])
+    longer = caused(3)._replace(times=[Time("3", 3, 9, False, "none"), Time("4", 20, 22, False, "observed")])
+    incident.put([long, caused(2), longer])
+    assert incident.findings == ["3", "2", "1"]
+    assert incident.caused == incident.gravest.id
+    assert incident.gravest.worst.group == "4"  # it did more harm than the longer one
 
 
 @pytest.mark.parametrize("path", [EXCESS, LEADER], ids=lambda path: path.stem)

@@ -95,9 +95,12 @@ export class Rows {
     return group ?? null;
   }
 
-  /** Returns the most severe finding of a symptom of an incident, or null. If none of its findings is loaded, this one is. */
-  async gravestOf(id, { id: symptom, rule }) {
-    const first = (groups) => groups.filter((group) => group.symptoms?.includes(symptom)).sort(gravest)[0] ?? null;
+  /** Returns the finding with which the server's pages show a symptom of an incident, or else its most severe one that is known, or null. If none of its findings is loaded, this one is. */
+  async gravestOf(id, { id: symptom, rule, worst }) {
+    const first = (groups) => {
+      const own = groups.filter((group) => group.symptoms?.includes(symptom)).sort(gravest);
+      return own.find(({ findings }) => findings.some((each) => each.id === worst)) ?? own[0] ?? null;
+    };
     const known = first(await this.of(id));
     if (known) return known;
     const found = first((await this.ask({ incident: id, rule, limit: MOST })).findings);

@@ -50,7 +50,7 @@ const toolbar = new Toolbar({ store });
 export const times = new TimePicker({ store, announce });
 const picture = new Picture({ store, lanes, list, actors: toolbar.actors, logs });
 const notices = new Notices({ announce, onRetry: () => (loader.payload ? refresh() : start().then(() => store.bounds && store.set({}))), onClear: () => store.clear(), filtered: () => store.filtered().length > 0, logs: () => lanes.layout.alone.length });
-const selection = new Selection({ store, list, announce, onFailed: failed, onCome: () => drawSoon(), onChosen: () => (reveal.wanted = "finding") });
+const selection = new Selection({ store, list, announce, onFailed: failed, onCome: () => drawSoon(), onChosen: (wanted) => (reveal.wanted = wanted) });
 const panel = new IncidentsPanel({ store, selection });
 const minimap = new Minimap({ store, onMove: (range) => store.set(range, { push: "moved" }) });
 const filters = new Filters({ store, incident: (id) => list.get(id) });
@@ -240,10 +240,11 @@ export async function start() {
   try {
     const first = await opening(() => arranged() === asked);
     await outline(first.overview);
+    const alone = store.incident && !store.finding; // what it begins with is on top
     const changed = Object.entries(first.view ?? {}).filter(([name, value]) => store[name] !== value);
     if (changed.length) store.set(Object.fromEntries(changed));
     await selection.load(first);
-    reveal.wanted = store.offset ? null : selection.selected && !store.about ? "finding" : "lane";
+    reveal.wanted = store.offset || alone ? null : selection.selected && !store.about ? "finding" : "lane";
   } catch (error) {
     return failed(error);
   }

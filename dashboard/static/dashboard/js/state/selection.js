@@ -10,7 +10,7 @@ export class Selection {
   #turn = Promise.resolve(); // of the keys: a step waits for the findings that the one before needs
   #incident = ""; // the incident that was opened last, because a finding may belong to several
 
-  /** `onCome()` is called after incidents or findings were loaded, `onChosen()` when a finding was selected, before the view moves to it, and `onFailed(error)` if a request failed. */
+  /** `onCome()` is called after incidents or findings were loaded, `onChosen(what)` when a finding was selected, before the view moves to "finding", or to the "top" of the lanes of an incident that is shown alone, and `onFailed(error)` if a request failed. */
   constructor({ store, list, announce, onCome, onChosen, onFailed }) {
     Object.assign(this, { store, list, announce, onCome, onChosen, onFailed });
   }
@@ -73,7 +73,7 @@ export class Selection {
     const { store, list } = this;
     const group = list.rows.get(key);
     if (!group) return;
-    this.onChosen();
+    this.onChosen(changes.incident ? "top" : "finding");
     const closed = store.closed.filter((other) => other !== String(group.focus));
     const incident = group.incidents.includes(store.incident) ? store.incident : ""; // of another one, not all lanes may be shown
     store.set({ finding: key, offset: 0, closed, incident, ...rangeOf(group, "time", store.bounds?.last), ...changes }, { push: store.finding !== key || changes.axis !== undefined || changes.incident !== undefined });

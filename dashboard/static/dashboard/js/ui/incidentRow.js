@@ -63,7 +63,7 @@ export function row(incident, { open, shown, options }) {
       state === "ongoing" ? pill(options.now === null ? "ongoing when the recording ends" : "ongoing", "ongoing") : pill("over"),
       when(incident, options.now), status === "suspected" ? pill("suspected", "suspected") : null,
       acknowledged ? pill("acknowledged", "calm") : null, silenced ? pill("silenced", "calm") : null,
-      el("span", { class: "meta" }, [placeOf(incident), occurrences > 1 && !title.endsWith("times") ? plural(occurrences, "time") : "", symptomsOf(incident) > 1 ? plural(symptomsOf(incident), "symptom") : "", plural(count, "finding"), incident.cause && !open ? "cause known" : ""].filter(Boolean).join(" · ")),
+      el("span", { class: "meta" }, [placeOf(incident), symptomsOf(incident) > 1 ? plural(symptomsOf(incident), "symptom") : occurrences > 1 && !title.endsWith("times") ? plural(occurrences, "time") : "", plural(count, "finding"), incident.cause && !open ? "cause known" : ""].filter(Boolean).join(" · ")),
       el("span", { class: "incident-name", title: "The name of this incident. Its address ends with it, or with more of it." }, name)),
     ...(open ? [findings(incident, shown, options), incidentPage(incident) ? el("p", { class: "onward" }, el("a", { href: incidentPage(incident) }, "This incident ›")) : null].flat() : []));
 }

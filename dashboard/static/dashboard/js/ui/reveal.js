@@ -1,9 +1,9 @@
-// This module scrolls to the lanes of the selected finding, or to the selected lane, when they are loaded.
+// This module scrolls to the lanes of the selected finding, to the selected lane, or to the top, when these are loaded.
 
 import { lanesOf } from "../state/window.js";
 
 export class Reveal {
-  wanted = null; // what to scroll to: "finding", "lane", or null for nothing
+  wanted = null; // what to scroll to: "finding", "lane", "top", or null for nothing
 
   /** `onHidden(key)` is called if the selected lane is not loaded, for example because it is inside a strip. */
   constructor({ store, loader, lanes, selection, onHidden }) {
@@ -14,6 +14,11 @@ export class Reveal {
   show() {
     const { store, loader: { payload }, wanted } = this;
     if (!wanted || !payload || this.loader.stale()) return;
+    if (wanted === "top") {
+      this.wanted = null;
+      this.lanes.bench.scrollTop = 0;
+      return;
+    }
     const group = this.selection.selected;
     const lane = payload.lanes.findIndex(({ key }) => key === store.lane);
     const indices = wanted === "lane" ? [lane] : group ? lanesOf(payload, group) : [];

@@ -83,11 +83,12 @@ def judge(owner: Track, world: World) -> Iterator[Finding]:
 
 def _of_name(track: Track, world: World) -> list[Round]:
     """Return the rounds in which an object without an owner was created and deleted by two programs, for the first
-    object of the name; [] for the others."""
-    if track.owner or not track.ended:
+    object of the name to which that happened; [] for the others, which are not judged again with each further one."""
+    short = SHORT.microseconds
+    if track.owner or not track.ended or not made_again([track], short, world):
         return []
-    lives = world.incarnations(track.name)
-    return made_again(lives, SHORT.microseconds, world) if lives[0].key == track.key else []
+    before = (each for each in world.begun_by(track.name, track.first.time) if each.key != track.key)
+    return [] if made_again(before, short, world) else made_again(world.incarnations(track.name), short, world)
 
 
 def _stood_still(owner: Track, loop: list[Round], world: World) -> bool:

@@ -73,13 +73,15 @@ class _Gap(NamedTuple):
     times=True,
 )
 def judge(service: Track, world: World) -> Iterator[Finding]:
-    pieces = endpoints_of(service, world)
+    pieces = endpoints_of(service, world, service.until)
+    changes = [(service, after) for before, after in pairwise(service.moments) if _turned(before, after)]
+    changes += [new for time in _losses(pieces) if (new := _relabelled(time, pieces, world))]
+    if not changes:
+        return
     end = world.last if service.asked_to_end is None else min(world.last, service.asked_to_end)
     spans = ready(pieces, end)
-    turned = [(service, after) for before, after in pairwise(service.moments) if _turned(before, after)]
-    relabelled = (new for each in spans if (new := _relabelled(each.until, pieces, world)))
     by_loss: dict[object, _Gap] = {}
-    for whose, changed in (*turned, *relabelled):
+    for whose, changed in changes:
         if gap := _gap(whose, changed, pieces, spans, end, world):
             by_loss.setdefault(gap.lost.at, gap)
     gaps = sorted(by_loss.values(), key=lambda each: each.lost.at)
@@ -104,6 +106,16 @@ def judge(service: Track, world: World) -> Iterator[Finding]:
             f"Verify: {kubectl(ref.namespace, 'get endpointslices -w')} shows ready endpoints at every change.",
         ),
     )
+
+
+def _losses(pieces: list[Track]) -> list[int]:
+    """Return the drawn times at which any EndpointSlice lost its last ready endpoint."""
+    both = (pair for piece in pieces for pair in pairwise(piece.moments))
+    return [
+        after.time
+        for before, after in both
+        if getattr(before.facts, "ready", 0) and after.facts and not after.facts.ready
+    ]
 
 
 def _turned(before: Moment, after: Moment) -> bool:

@@ -21,17 +21,17 @@ def scrape(address: str, token: str = "") -> str:
         return str(answer.read().decode())
 
 
-def reported(visitor: Visitor, address: str) -> Samples:
-    """Return the metrics when the worker has reported all imports, also those of the tests before this one, whose bytes
-    it counts last."""
+def reported(address: str) -> Samples:
+    """Return the metrics when the worker has reported all imports, also that of the test before this one, which is of
+    the same file. It counts the bytes of an import last."""
     found: Samples = {}
 
     def all_are() -> bool:
         found.clear()
         found.update(parsed(scrape(address, METRICS_TOKEN)))
-        uploads = visitor.ask("GET", "/api/uploads")[1]["uploads"]
-        sent = sum(each["bytes_total"] for each in uploads if each["state"] == "done")
-        return bool(found.get(("causeline_ingested_bytes_total", frozenset({("how", "import")})), 0) >= sent)
+        done = found.get(("causeline_uploads", frozenset({("state", "done")})), 0)
+        sent = found.get(("causeline_ingested_bytes_total", frozenset({("how", "import")})), 0)
+        return sent >= done * SAMPLE.stat().st_size
 
     eventually(all_are, 60)
     return found
@@ -40,7 +40,7 @@ def reported(visitor: Visitor, address: str) -> Samples:
 def test_a_scrape_of_web_agrees_with_what_a_worker_imported(observed: Running) -> None:
     visitor, address = Visitor(observed.address), f"{observed.address}/metrics"
     visitor.ask("GET", "/api/uploads/1")  # so that its route is counted already
-    content, before = SAMPLE.read_bytes(), reported(visitor, address)
+    content, before = SAMPLE.read_bytes(), reported(address)
     _, upload = visitor.ask("POST", "/api/uploads?name=audit.zst", content)
     eventually(lambda: visitor.ask("GET", f"/api/uploads/{upload['id']}")[1]["state"] == "done", 60)
     source = visitor.ask("GET", f"/api/uploads/{upload['id']}")[1]["source"]

@@ -3,21 +3,12 @@
 import msgspec
 
 from collectors.normalise import is_present
-from collectors.normalise.audit_event import instant, latest
+from collectors.normalise.audit_event import ObjectReference, instant, latest
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import WRITES, revision
 from timeline.history.ledger.left_out import WIDEST, Born, LeftOut
 from timeline.history.ledger.spaces import shared
 from timeline.kinds import of_resource, seconds
-
-
-class _Reference(msgspec.Struct, gc=False):
-    resource: str = ""
-    apiGroup: str = ""
-    namespace: str = ""
-    name: str = ""
-    resourceVersion: str = ""
-    subresource: str = ""
 
 
 class _Outcome(msgspec.Struct, gc=False):
@@ -39,7 +30,7 @@ class _BriefEvent(msgspec.Struct, gc=False):
     stage: str = ""
     requestURI: str = ""
     verb: str = ""
-    objectRef: _Reference | None = None
+    objectRef: ObjectReference | None = None
     responseStatus: _Outcome | None = None
     requestObject: msgspec.Raw = msgspec.Raw()
     responseObject: _Object | None = None
@@ -69,7 +60,7 @@ def leaves_out(line: bytes, left_out: LeftOut) -> bool:
     return True
 
 
-def _tells(event: _BriefEvent, ref: _Reference, left_out: LeftOut) -> bool:
+def _tells(event: _BriefEvent, ref: ObjectReference, left_out: LeftOut) -> bool:
     """Add what an event tells to `left_out`; return False if only the whole event shows what that is."""
     if event.verb not in WRITES or event.stage != "ResponseComplete" or "dryRun=" in event.requestURI:
         return True

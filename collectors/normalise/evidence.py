@@ -13,7 +13,6 @@ from timeline.core.values import check_values
 
 _SHORT = 1024  # bytes of annotations that are remembered
 _VALUES = 10_000  # of the annotations of one event
-_MOST = 10  # annotations of one event that are kept
 _LONGEST = 4096  # characters of an annotation before it is redacted, which cuts it further
 # See https://kubernetes.io/docs/reference/labels-annotations-taints/audit-annotations/. The patches of webhooks are
 # not read, as they hold parts of objects.
@@ -51,4 +50,4 @@ def _read(text: bytes, refused: bool) -> Annotations:
     kept = [(name, said[:_LONGEST]) for name, said in found if said and _OF_REFUSALS.fullmatch(name)]
     if not refused:
         kept = [each for each in kept if _OF_CHANGES.fullmatch(each[0]) and not _UNCHANGED.search(each[1])]
-    return tuple(kept[:_MOST])
+    return tuple(kept)

@@ -40,9 +40,8 @@ function surely({ seen }, at, toPixel, width, floor) {
   });
 }
 
-/** Returns a function from a height (px, top and bottom) to the ranges [left, right] (px) in which texts would be crossed there: by arrows, their labels, and the lines from acts. */
-function crossings(scene, { uses }, toPixel, pills) {
-  const curves = arrowsOf(scene).map((arrow) => curveOf(arrow, toPixel));
+/** `curves` are the points of all arrows (see curveOf). Returns a function from a height (px, top and bottom) to the ranges [left, right] (px) in which texts would be crossed there: by arrows, their labels, and the lines from acts. */
+function crossings({ uses }, curves, toPixel, pills) {
   return (top, bottom) => [
     ...curves.flatMap((points) => points.slice(1).flatMap(([x, y], i) => {
       const [before, above] = points[i];
@@ -82,11 +81,12 @@ function acts({ uses }, { payload, centres, width }, at, toPixel) {
 
 /** Returns the shapes of all views of a scene. `widthOf(words)` → px; `pills` are where the labels of arrows are. */
 export function viewShapes(scene, toPixel, widthOf, pills) {
-  return (scene.views ?? []).flatMap(({ view, y }) => {
+  const views = scene.views ?? [], curves = views.length ? arrowsOf(scene).map((arrow) => curveOf(arrow, toPixel)) : [];
+  return views.flatMap(({ view, y }) => {
     const at = placing(view, y), floor = y + VIEW - 3;
     return [
       svg("line", { class: "view-floor", x1: 0, x2: scene.width, y1: floor, y2: floor }),
-      ...surely(view, at, toPixel, scene.width, floor), ...lags(view, at, toPixel, scene.width, widthOf, crossings(scene, view, toPixel, pills)), ...committed(view, at, toPixel, scene.width), ...acts(view, scene, at, toPixel),
+      ...surely(view, at, toPixel, scene.width, floor), ...lags(view, at, toPixel, scene.width, widthOf, crossings(view, curves, toPixel, pills)), ...committed(view, at, toPixel, scene.width), ...acts(view, scene, at, toPixel),
     ];
   });
 }

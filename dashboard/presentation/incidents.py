@@ -242,8 +242,8 @@ def _course(incident: IncidentRowPayload, until: int, *, live: bool) -> str:
 
 
 def often(incident: IncidentRowPayload) -> str:
-    """Return how often an incident happened: "2 times ". Return "" for once, and for several symptoms, of which each
-    counts the same event."""
+    """Return how often an incident happened: "2 times ". Return "" for once, and for several symptoms, because
+    each of them counts the same event."""
     several = incident["occurrences"] > 1 and incident["symptoms_total"] == 1
     return f"{count(incident['occurrences'])} times " if several else ""
 

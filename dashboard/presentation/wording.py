@@ -62,8 +62,8 @@ def number_of(number: int, one: str, many: str = "") -> str:
 
 
 def harmless(severity: str, effect: str) -> bool:
-    """Return whether an incident is no more than an info and did no harm. Such incidents are counted rather than
-    shown, so that they do not hide the others."""
+    """Return whether an incident did no harm: its severity is info and it had no effect. Lists count such incidents
+    and do not show them, so that they do not hide the others."""
     return severity == "info" and effect == "none"
 
 

@@ -8,7 +8,7 @@ from dashboard.presentation.changes_before import ChangeRow, rows
 from dashboard.report.contents import Contents, Note
 from timeline.core.actors import short
 from timeline.core.durations import duration
-from timeline.judging.incidents.subjects import told_apart
+from timeline.judging.incidents.subjects import distinct_title
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import AcknowledgementPayload, CauseProofPayload, FindingGroupPayload
 from timeline.payloads.incidents.making import InView
@@ -198,7 +198,7 @@ def numbers(each: InView) -> str:
 
 
 class Symptoms(NamedTuple):
-    """The symptoms of an incident that has several, as a report lists them."""
+    """List the symptoms of an incident as a report names them: the gravest ones, and how many more there are."""
 
     listed: Sequence[tuple[str, str]]  # severity and title, the gravest first
     more: int  # the number of those that are not listed
@@ -212,7 +212,7 @@ def symptoms(each: InView) -> Symptoms:
     listed = [
         (
             one["severity"],
-            told_apart(one["title"], one["anchor"]["namespace"], places) + " (silenced)" * one["silenced"],
+            distinct_title(one["title"], one["anchor"]["namespace"], places) + " (silenced)" * one["silenced"],
         )
         for one in each.incident["symptoms"]
     ]
@@ -271,7 +271,7 @@ def author(note: Note) -> str:
 
 def title(row: FindingGroupPayload, each: InView) -> str:
     """Return the summary of an occurrence, after its namespace in an incident of several namespaces."""
-    return told_apart(row["summary"], row["namespace"], _namespaces(each))
+    return distinct_title(row["summary"], row["namespace"], _namespaces(each))
 
 
 def _namespaces(each: InView) -> list[str]:

@@ -110,8 +110,8 @@ def is_called(name: str, called: str) -> bool:
 
 
 def written_out(called: str) -> str:
-    """Return the name of which `short` may have made another one, with the whole name of the account: "argocd
-    (system:serviceaccount:ops:deployer)" of "argocd (ops/deployer)"."""
+    """Return a name that `short` may have shortened with the whole name of its account: for "argocd (ops/deployer)",
+    "argocd (system:serviceaccount:ops:deployer)"."""
     found = _SHORT.fullmatch(called)
     if not found:
         return called

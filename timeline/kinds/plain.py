@@ -1,5 +1,5 @@
-"""Name kinds of Kubernetes and Volcano of which at most the metadata and the status are read. The file of a kind takes
-precedence."""
+"""Name the kinds of Kubernetes and Volcano that need no file of their own: at most their metadata and status are read.
+The file of a kind takes precedence."""
 
 from timeline.kinds import Kind
 from timeline.kinds._stated import StatedFacts, StatedShape, stated

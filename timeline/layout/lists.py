@@ -10,7 +10,7 @@ from timeline.history.lifelines import Name, Track, name_of
 from timeline.history.world.world import World
 from timeline.judging.findings import Finding
 from timeline.judging.incidents.partition import beginning
-from timeline.judging.incidents.subjects import told_apart
+from timeline.judging.incidents.subjects import distinct_title
 from timeline.payloads import documents
 from timeline.payloads.findings import FindingGroupPayload, VerdictName
 from timeline.payloads.incidents import making, occurrences
@@ -73,7 +73,7 @@ def incidents(every: Sequence[Incident], found: Sequence[FindingGroupPayload]) -
     return [
         _in_view(
             each,
-            told_apart(each.title, each.gravest.anchor.namespace, found_in[each.title]),
+            distinct_title(each.title, each.gravest.anchor.namespace, found_in[each.title]),
             next(verdict_of[finding] for finding in each.findings if finding in verdict_of),
             findings_of[each.id],
             sorted(rows_of[each.id], key=lambda row: row["key"] != each.worst.worst.group),

@@ -106,7 +106,7 @@ class Recording:
         self.limits = limits
         self.error = ""
         self.processes = 1
-        self.left_out: LeftOut | None = None  # of a log of which only a part is read
+        self.left_out: LeftOut | None = None  # with a part only: what is known of other lines
         self._content = content
         self._lines = 0
         head = content.head(HEAD_BYTES)

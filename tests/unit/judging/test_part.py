@@ -62,8 +62,8 @@ def assert_is_part(part: Analysis, whole: Analysis) -> None:
 
 
 def thinned(lines: list[bytes], how: str, rest: random.Random) -> list[bytes]:
-    """Return a log of which lines are missing: here and there, in one stretch, or all of some programs; or one that has
-    every line twice."""
+    """Return a log without some of its lines: here and there, in one stretch, or all of some programs; or one that
+    has every line twice."""
     if how == "every line twice":
         return [line for line in lines for _ in range(2)]
     if how == "here and there":

@@ -1,4 +1,4 @@
-"""What is read of the kinds by which rules judge orders: nodes, volumes, budgets, webhooks, definitions, Namespaces."""
+"""These tests check which facts are read of nodes, volumes, budgets, webhooks, definitions and Namespaces."""
 
 from typing import Any
 

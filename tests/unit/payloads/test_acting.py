@@ -1,4 +1,4 @@
-"""These tests name who made what went wrong: not all who wrote what proves it."""
+"""These tests check that an incident names those who did what went wrong, and not everybody whose writes prove it."""
 
 from typing import Any
 

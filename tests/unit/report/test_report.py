@@ -169,7 +169,7 @@ def test_an_incident_lists_its_symptoms_with_the_gravest_first() -> None:
     ) in text
 
 
-def test_symptoms_and_findings_of_several_namespaces_are_told_apart() -> None:
+def test_symptoms_and_findings_of_several_namespaces_have_distinct_titles() -> None:
     made = of_analysis(analysis_of(POD))
     (each,) = made.incidents
     each.incident["anchored_in"] = ["nightly", "weekly"]

@@ -87,7 +87,8 @@ class Completeness:
     def __init__(self, found: Sequence[Loss], ledger: Ledger) -> None:
         self._ledger = ledger
         self.losses = found
-        # Whether the log shows nearly every revision, except in its holes. Live watches report their gaps.
+        # The holes of a log, and whether it shows nearly every revision outside of them. A live watch reports its gaps
+        # itself, so none are searched.
         self.holes, self.dense = ([], False) if ledger.live else _jumps(self._commits, ledger.deletions())
         self.kinds: set[GroupKind] = set()
         self.whole_log = False

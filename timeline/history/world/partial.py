@@ -1,4 +1,4 @@
-"""Define a `World` of which only a part was read, so that nothing is concluded from what was left out. It does no I/O.
+"""Define a `World` that knows only a part of a log, and concludes nothing from what was left out. It does no I/O.
 
 A rule judges the objects of the part as it does after all was read. What it finds does not count if it has asked about
 anything else, because with the rest it might have found something else.

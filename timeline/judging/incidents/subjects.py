@@ -37,7 +37,7 @@ def short_name(identity: str) -> str:
     return identity[:NAME]
 
 
-def told_apart(title: str, namespace: str, namespaces: Collection[str]) -> str:
+def distinct_title(title: str, namespace: str, namespaces: Collection[str]) -> str:
     """Return the title of an incident in this namespace, after the namespace where incidents of several `namespaces`
     have the title: objects in them may have one name."""
     return f"{namespace}: {title}" if namespace and len({namespace, *namespaces}) > 1 else title

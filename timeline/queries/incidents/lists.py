@@ -12,7 +12,7 @@ from timeline.core.actors import KIND as ACTOR
 from timeline.core.entries import microseconds
 from timeline.history.lifelines import Name
 from timeline.judge import rulebook
-from timeline.judging.incidents.subjects import short_name, told_apart
+from timeline.judging.incidents.subjects import distinct_title, short_name
 from timeline.judging.rulebook import VERSION
 from timeline.models import FINDING_RANK, BaselineIncident, Finding, Incident, Silence, Source, Symptom
 from timeline.payloads.findings import (
@@ -281,7 +281,7 @@ def _payload(
         "source": row.source_id,
         "rule": shown.rule,
         "rules": row.rules or [row.rule],
-        "title": told_apart(row.title, row.namespace, namespaces) if shown is row else _title(row.root, heard),
+        "title": distinct_title(row.title, row.namespace, namespaces) if shown is row else _title(row.root, heard),
         "severity": SEVERITIES[shown.rank],
         "verdict": verdict,
         "status": "confirmed" if row.status == "confirmed" else "suspected",

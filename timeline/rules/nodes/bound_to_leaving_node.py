@@ -57,7 +57,7 @@ _LEAVING = (
         need(line("Pod", verbs="state")),
         need(line("Node", verbs="update")),
         need(line("Node", verbs="delete")),
-        need(line("Pod", verbs="update status"), misses="Pods of which only a later write shows that they were bound"),
+        need(line("Pod", verbs="update status"), misses="Pods whose binding only a later write shows"),
         need(line("Pod", verbs="delete"), misses="Pods that were evicted"),
     ),
     incident="{subjects} were bound to nodes that were about to go",

@@ -60,7 +60,7 @@ class _Lack(NamedTuple):
     needs=(
         need(line("Pod", verbs="state")),
         need(line("Event", verbs="create")),
-        need(line("Pod", verbs="update status"), misses="Pods of which only a later write shows that they were bound"),
+        need(line("Pod", verbs="update status"), misses="Pods whose binding only a later write shows"),
         need(line("CSINode", verbs="state"), misses="drivers that had not registered"),
         need(line("CSINode", verbs="create"), misses="drivers of nodes whose CSINode was not logged before"),
         need(line("Node", verbs="status"), misses="nodes that were not ready"),

@@ -52,7 +52,7 @@ def write(source: models.Source, identities: Collection[str] | None = None) -> t
 
 
 def read(source: models.Source, identities: Collection[str] | None = None) -> list[Incident]:
-    """Return these incidents, or all of the source, as their stored findings say."""
+    """Return the incidents of a source with these identities, or all of them, computed from the stored findings."""
     findings = list(read_findings(source, identities))
     parts = [symptoms.part(each) for each in findings]
     places = {part.id: each.places for part, each in zip(parts, findings, strict=True)}

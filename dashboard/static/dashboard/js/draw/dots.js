@@ -30,7 +30,7 @@ function signsOf({ payload, rows, width }, toPixel) {
   return signs;
 }
 
-/** Returns the signs of a scene (see columns.js), as one element for each severity. */
+/** Returns the SVG elements of the signs above the bars, one for each severity. A scene is what is drawn (see columns.js). */
 export function dotShapes(scene, toPixel) {
   const alike = new Map(ORDER.map((severity) => [severity, ""]));
   for (const { lane, left, right, severity } of signsOf(scene, toPixel)) {

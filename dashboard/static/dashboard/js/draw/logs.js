@@ -60,7 +60,7 @@ export function logShapes(scene) {
 /** Returns the sign of an event that proves the selected finding, as SVG. `style` is "line" for a line of a log, which stays visible inside it. */
 export const evidence = (x, y, style = "") => svg("path", { class: `evidence ${style}`.trim(), d: `M${x.toFixed(1)} ${y - 9}l9 9l-9 9l-9 -9z` });
 
-/** Returns the mark of a log at (x, y) of the plot (see marksOf), or null. A line that proves the selected finding has a `sequence`. */
+/** Returns the line or lines of a log that are drawn at a place (x, y) of the plot, as marksOf returns them, or null. A line that proves the selected finding has a `sequence`. */
 export function linesAt(scene, x, y) {
   const row = (scene.logs ?? []).find((each) => Math.abs(each.y - y) <= LOG / 2);
   if (!row) return null;

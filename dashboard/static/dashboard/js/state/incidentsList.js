@@ -203,7 +203,7 @@ export class IncidentsList {
     await this.rows.of(id);
   }
 
-  /** Loads an incident if it is not loaded. */
+  /** Loads an incident from the server unless the list has it already. */
   async bring(id) {
     if (this.#incidents.has(id)) return;
     this.#guests.add(id);

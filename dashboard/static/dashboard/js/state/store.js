@@ -82,8 +82,8 @@ export class Store {
   }
 
   /**
-   * Applies the changes {name: value}, writes the address, and notifies subscribers. With `push`, the Back button undoes the
-   * change. With "moved" it undoes a movement of the view, which consists of many changes, such as turns of the wheel.
+   * Applies the changes {name of a field: new value}, writes them into the address, and notifies subscribers. If `push` is true, the
+   * Back button of the browser undoes the change; if it is "moved", the button undoes a whole movement of the view, such as many turns of the wheel.
    */
   set(changes, { push = false } = {}) {
     Object.assign(this, changes);

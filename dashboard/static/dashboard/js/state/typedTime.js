@@ -26,7 +26,7 @@ function placed(named, zone) {
   return (shown) => shown - offset(shown - offset(shown));
 }
 
-/** Returns the microseconds since midnight of the parts of a clock, or null. */
+/** Returns the time of day in microseconds since midnight, given hours, minutes, seconds, decimals and am or pm as texts; null if no clock shows that. */
 function sinceMidnight([hours, minutes, seconds = "0", digits = "", half = ""]) {
   const hour = half ? (Number(hours) % 12) + (half.toLowerCase() === "pm" ? 12 : 0) : Number(hours);
   if (hour > 24 || minutes > 59 || seconds > 60 || (half && Number(hours) > 12)) return null;

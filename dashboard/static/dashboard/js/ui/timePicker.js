@@ -71,7 +71,7 @@ export class TimePicker {
     return readTime(text, { now: bounds.last, near: (start + end) / 2, ...bounds, zone: zone() });
   }
 
-  /** Returns {found, words} of a text that is a time, or null. */
+  /** Returns {found, words} for a text that means a time: what it means, as readTime returns it, and how that reads in words. Returns null for another text. */
   found(text) {
     const found = this.read(text);
     return found && { found, words: inWords(found, this.store.bounds) };
